@@ -1,9 +1,9 @@
 //! Trees in files.
 //!
-//! A file is a header, the nodes, the flags of children and, of a coded tree, what codes stand for, each at a multiple of 64
-//! bytes, numbers with the lowest byte first: so the nodes lie in a mapped file as they do in memory. `docs/internals/ccq-tree.md` has
-//! the fields. The header's last number is its own CRC-32, and it has those of the other parts: a file that was cut short
-//! or changed is refused.
+//! A file is a header, the nodes and the flags of children; for a coded tree, what the codes stand for follows. Each
+//! part begins at a multiple of 64 bytes, and numbers have the lowest byte first, so the nodes lie in a mapped file as
+//! they do in memory. `docs/internals/ccq-tree.md` has the fields. The header holds the CRC-32 of each other part, and
+//! ends with its own: a file that was cut short or changed is refused.
 
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::ops::Range;

@@ -117,8 +117,8 @@ fn fuzz<T: Cell>(value: impl Fn(u64) -> T, params: &Params, seed: u64) {
     assert!(cases > 200 && taken > 0 && taken < cases, "{taken} of {cases}");
 }
 
-/// A tree of `bits` levels below the root, of whole squares, each of whose levels has four nodes, with links as said: by the
-/// level and the number of the node among the four.
+/// A tree of `bits` levels below the root, of whole squares, with four nodes in each level. `link` gives a node's link
+/// from its level and its number among the four.
 fn tree_of_fours(bits: usize, link: impl Fn(usize, usize) -> usize) -> Vec<u8> {
     let start = |level: usize| if level == 0 { 0 } else { 4 * level - 3 };
     let mut bytes = b"\x89CCQ\r\n\x1a\n".to_vec();

@@ -6,8 +6,8 @@ use crate::Result;
 use crate::divide::Site;
 use crate::range::Scale;
 
-/// The different places of points, by x, then by y, and of each point that shares its place with one of a lower index, in
-/// order: the point and the lowest one there.
+/// Returns the different places of points, sorted by x, then by y. For each point that shares its place with one of a
+/// lower index, also returns the point and the lowest index there, in order.
 pub(crate) fn of(points: Points<'_>, scale: Scale) -> Result<(Vec<Site>, Vec<[u32; 2]>)> {
     let mut order: Vec<(u64, u32)> =
         parallel::map(points.len(), parallel::FINE, |i| (ordered_bits(points.x[i]), i as u32));

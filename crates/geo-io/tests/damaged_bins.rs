@@ -12,8 +12,8 @@ use testing::{Random, damaged};
 #[global_allocator]
 static COUNTING: Counting = Counting;
 
-/// Bytes that reading any file may take, beside a multiple of its length: pieces of a quarter of a megabyte, and the columns
-/// of as many values as a point may have.
+/// Bytes that reading any file may take, beside a multiple of its length. These are buffers of a quarter of a megabyte,
+/// and the columns of as many values as a point may have.
 const FIXED: usize = 4 << 20;
 
 const HEADER: usize = 172;

@@ -1,8 +1,8 @@
 //! Loops on all cores of the host, as the CPU's sides of Tessera's crates have them.
 //!
-//! What calls rayon is one function that knows no type of element and no closure of its caller:
-//! [`for_ranges`]. Each use of rayon's own iterators compiles their splitting, stealing and joining anew, which
-//! took half of the time to build some of these crates; here a use costs its own loop.
+//! One function calls rayon, and it knows no type of element and no closure of its caller: [`for_ranges`]. Each use of
+//! rayon's own iterators compiles their splitting, stealing and joining anew. This took half of the time to build some
+//! of these crates; here a use costs its own loop.
 //!
 //! `grain` is the least count of numbers that is worth a task: thousands where one is an addition, one where
 //! it is a row of a raster. Results do not depend on it, nor on the number of threads.
@@ -77,8 +77,8 @@ pub fn map_init<R: Send, S>(
             element.write(work(&mut own, first + i));
         }
     });
-    // SAFETY: `for_parts` came back, so every part was gone through to its end, and the parts are all of the
-    // room. Where a task panics nothing comes here, and what it wrote is forgotten.
+    // SAFETY: `for_parts` came back, so every part was written to its end, and the parts cover all of the new elements.
+    // If a task panics, this line is not reached, and what the task wrote is forgotten.
     unsafe { all.set_len(count) };
     all
 }

@@ -52,8 +52,8 @@
 //! Values of both signs may cancel in their sum. Then the error is as much of their mean magnitude, with the same
 //! weights.
 //!
-//! This holds for coordinates of any size, for points crowded within metres of a thousand kilometres, and for
-//! targets however near to points. It also holds where a few values are ten thousand times the others. Three
+//! This holds for coordinates of any size, for points dense within metres of an extent of a thousand kilometres, and
+//! for targets however near to points. It also holds where a few values are ten thousand times the others. Three
 //! measures make it so:
 //!
 //! - Places are taken relative to near points before they are rounded.

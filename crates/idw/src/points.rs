@@ -249,9 +249,8 @@ impl Range {
 
     /// The range from a lowest value to a highest.
     pub fn between(low: f64, high: f64) -> Self {
-        // The middle, but never farther from a value than 0 is: then what f32 leaves of a sum of
-        // weighted differences is a share of the weighted magnitudes, for values of one sign of the
-        // result, however few values make the range as wide as it is.
+        // The middle, but never farther from a value than 0 is. For values of one sign, f32 then loses only a share of
+        // the weighted magnitudes in a sum of weighted differences. This holds however few values make the range wide.
         let middle = low / 2.0 + high / 2.0;
         let offset = if low > 0.0 {
             middle.min(2.0 * low)

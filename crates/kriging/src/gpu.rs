@@ -155,8 +155,8 @@ pub struct Index {
 }
 
 impl Index {
-    /// Indexes points for any parameters. Waits for the device once, to know whether points crowd; a graph that records the stream
-    /// does not wait ([`index_unchecked`]).
+    /// Indexes points for any parameters. Waits for the device once, to learn whether many points share one cell of the
+    /// curve; a graph that records the stream does not wait ([`index_unchecked`]).
     ///
     /// Cost: a sort of the points by 48 bits, and a gather of each column of values; 24 bytes a point and 8 for each of its values.
     ///

@@ -278,7 +278,7 @@ impl Params {
         ValueRange { min: range.min.min(min), max: range.max.max(max) }
     }
 
-    /// Whether cells are looked at again after the queries.
+    /// Whether a pass over the cells follows the queries.
     pub(crate) fn needs_finish(&self, has_mask: bool) -> bool {
         let limits = self.hull || self.max_distance < f64::INFINITY || has_mask;
         limits || self.distances || self.fill != Fill::Nodata

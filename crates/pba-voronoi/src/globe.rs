@@ -7,9 +7,10 @@
 //! h = A[|i - i'|] + c_i (c_i' B[|j - j'|]),   A[n] = sin^2(n step / 2),   c_i = cos phi_i,   B[k] = sin^2(dl / 2)
 //! ```
 //!
-//! and grows with the great-circle distance, `2 R asin(sqrt(h))`. The rows of a raster are equally far apart, and so are its
-//! columns, so A, B and c are tables: a comparison takes a multiplication and an addition. Two sites that lie alike to
-//! both sides of a pixel have the same numbers in the formula, hence the same h to the last bit, and the tie rule decides.
+//! and grows with the great-circle distance, `2 R asin(sqrt(h))`. The rows of a raster are equally far apart, and so
+//! are its columns, so A, B and c are tables: a comparison takes a multiplication and an addition. Two sites that lie
+//! symmetrically to a pixel have the same numbers in the formula, hence the same h to the last bit. So the tie rule
+//! decides.
 
 use gpu_core::parallel::{self, FINE};
 use gpu_core::{Grid, GridSpec, host_memory};

@@ -70,8 +70,8 @@
 //!
 //! # Limits
 //!
-//! A raster has at most [`MAX_SIDE`] pixels on a side, and as many in all as memory holds. If `nearest_sites` is
-//! asked for, whose indices have 32 bits, it has at most [`MAX_PIXELS`]. A larger one is an error.
+//! A raster has at most [`MAX_SIDE`] pixels on a side, and as many in all as memory holds. With `nearest_sites`, whose
+//! indices have 32 bits, it has at most [`MAX_PIXELS`]. A larger one is an error.
 #![deny(missing_docs)]
 
 mod cpu;

@@ -14,9 +14,9 @@
 //!
 //! Version 1 had no values, and zeros where the header now tells of them: it is read as a file without values.
 //!
-//! Behind each array zeros fill up to the next multiple of 64. The checksums are CRC-32 (IEEE 802.3): that of all
-//! bytes behind the header, and that of the header without it. A file is opened only where both are right, the nodes are those of
-//! a tree, each point lies in its leaf and has an index of its own: what no tree can be is refused.
+//! Behind each array zeros fill up to the next multiple of 64. The checksums are CRC-32 (IEEE 802.3): that of all bytes
+//! behind the header, and that of the header without it. A file is refused unless both are right, its nodes are those
+//! of a tree, and each point lies in its leaf and has an index of its own.
 
 mod streamed;
 
@@ -117,8 +117,8 @@ impl Header {
     }
 }
 
-/// Tells of columns of values. Each has the number of its type ([`ValueType::code`]) and the length of its name in bytes, u32
-/// both, then its name in UTF-8, and zeros up to a multiple of 8 bytes.
+/// Describes columns of values. Each entry has the number of the column's type ([`ValueType::code`]) and the length of
+/// its name in bytes, both u32. Its name in UTF-8 follows, and zeros up to a multiple of 8 bytes.
 fn directory(values: &[Values]) -> Vec<u8> {
     let mut bytes = Vec::new();
     for column in values {
@@ -287,18 +287,18 @@ impl Quadtree {
         header.tree(Arrays { nodes, order, x, y, values })
     }
 
-    /// Maps a tree that [`save`](Self::save) has written into memory: its arrays are the file's, and nothing is
-    /// copied. The file is read once, on all cores, to check it; searches go by that check and look at nothing twice. Needs
-    /// the feature `files`.
+    /// Maps a tree that [`save`](Self::save) has written into memory: its arrays are the file's, and nothing is copied.
+    /// The file is read once, on all cores, to check it; searches rely on that check. Needs the feature `files`.
     ///
     /// # Errors
     /// The errors of [`open`](Self::open).
     ///
     /// # Safety
-    /// Nobody writes to the file or shortens it while the tree or a clone of it lives. (A file that takes its place by its name is
-    /// another one, and does no harm: [`save`](Self::save) does that. Through a network file system it does: there the file
-    /// must keep its name.) A file that is changed under a search leads it to places where no points are, one that is
-    /// shortened ends the process with a signal.
+    /// Nobody writes to the file or shortens it while the tree or a clone of it lives. If the file changes under a
+    /// search, the search reads places without points; if it is shortened, a signal ends the process.
+    ///
+    /// Another file that takes its name, as [`save`](Self::save) makes one, does no harm on a local file system. On a
+    /// network file system the mapped file must keep its name.
     pub unsafe fn map(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let (file, len) = files::open(path).map_err(|error| Error::file(path, &error))?;
@@ -493,7 +493,7 @@ impl Parts<'_> {
 }
 
 impl Header {
-    /// That of a file of so many bytes.
+    /// Reads the header of a file of `len` bytes.
     fn of_file(start: &[u8; size_of::<Self>()], len: u64) -> Result<Self> {
         let header: Self = bytemuck::pod_read_unaligned(start);
         if header.magic != MAGIC {

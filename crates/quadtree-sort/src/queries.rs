@@ -284,7 +284,7 @@ impl Quadtree {
     }
 }
 
-/// What a tree is asked for, in the order of the codes of some places.
+/// Returns the numbers of queries in the order of the codes of their places.
 fn in_order_of_codes(
     tree: &Quadtree,
     count: usize,
@@ -297,7 +297,7 @@ fn in_order_of_codes(
     })
 }
 
-/// The numbers of what is asked for, in the order of its codes.
+/// Returns the numbers of queries in the order of their codes.
 pub(crate) fn in_order(
     count: usize,
     what: &'static str,

@@ -150,10 +150,11 @@ impl Quadtree {
         self.values.iter().find(|values| values.name() == name)?.as_slice()
     }
 
-    /// Where in the order of the tree points are, by their indices as given: from what a search found to
-    /// [`x`](Self::x), [`y`](Self::y) and [`values_of`](Self::values_of). [`NONE`](crate::NONE) for a point that the tree has not.
+    /// Returns the places of points in the order of the tree, by their indices as given. They lead from what a search
+    /// found to [`x`](Self::x), [`y`](Self::y) and [`values_of`](Self::values_of). A point that is not in the tree has
+    /// [`NONE`](crate::NONE).
     ///
-    /// Cost: one pass over the order, and memory of up to 32 bytes for each point of the tree and 4 for each that is asked for.
+    /// Cost: one pass over the order, and memory of up to 32 bytes for each point of the tree and 4 for each index.
     ///
     /// # Errors
     /// [`Error::Core`](crate::Error::Core) where there is not the memory.

@@ -208,8 +208,8 @@ pub(crate) fn check<'a>(
     Ok(())
 }
 
-/// If more than one of so many points is asked for, all places are found at once, in 4 bytes for each point given; else the asked
-/// are looked for.
+/// If more than one point in this many is wanted, one pass finds the places of all points, in 4 bytes for each point
+/// given. Otherwise a pass looks up each point of the tree among the wanted ones.
 const SHARE: usize = 64;
 
 /// Points given for each in the tree, above which the former would take too much memory: the tree is a part of a larger one.

@@ -1,14 +1,12 @@
 //! Device memory: what is allocated, and whether anybody wrote beside it.
 //!
-//! An allocation lies between two red zones of a known pattern. Fresh memory holds a poison that
-//! is a NaN in both float widths and a large number in every integer width; freed memory holds
-//! another, and waits in quarantine before the host gets it back. The patterns are looked at
-//! where a program would learn of an error: at synchronisations, at a free, and after a launch
-//! for the memory that the launch was given.
+//! An allocation lies between two red zones of a known pattern. Fresh memory holds a poison: a NaN in both float widths
+//! and a large number in every integer width. Freed memory holds another, and waits in quarantine before the host gets
+//! it back. The patterns are checked where a program would learn of an error: at synchronisations, at a free, and after
+//! a launch for the memory that the launch was given.
 //!
-//! While a launch runs, the memory it was given is *busy*: only that launch checks it, right at
-//! its end, so a stray write is blamed on the kernel that made it, not on another host thread
-//! that happens to synchronise.
+//! While a launch runs, the memory it was given is *busy*: only that launch checks it, right at its end. So a stray
+//! write is blamed on the kernel that made it, not on another host thread that happens to synchronise.
 
 use crate::order::{Access, History, Reach, Use};
 use crate::report::{Kind, Report};
@@ -514,9 +512,8 @@ pub(crate) fn free_host(address: u64) -> Result<(), Refused> {
 pub(crate) struct Busy(Vec<Arc<Allocation>>);
 
 impl Busy {
-    /// Marks the memory that the pointers lie in. A pointer is null, or in (or at the end of)
-    /// live memory of the device or page-locked memory, with so many bytes after it; the first that is neither is
-    /// the error.
+    /// Marks the memory that the pointers lie in. A pointer is null, or lies in live memory of the device or
+    /// page-locked memory (or at its end), with this many bytes after it. Returns the first other pointer as the error.
     pub(crate) fn new(
         pointers: impl Iterator<Item = (u64, usize)>,
         device: usize,

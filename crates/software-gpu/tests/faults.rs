@@ -1,5 +1,5 @@
-//! Kernels and launches that are wrong on purpose, each beside its corrected twin: the wrong one
-//! is found, by the right check, and the right one is clean, in several orders of execution.
+//! Kernels and launches that are wrong on purpose, each beside its corrected twin. The right check finds the wrong one,
+//! and the right one is clean, in several orders of execution.
 
 mod common;
 

@@ -1,8 +1,8 @@
-//! From a place to its cell: the short way of [`quick`], and the long way of
-//! [`locate`](mod@kernels_rs::sphere_qtm::locate) where that leaves a place in doubt.
+//! Finds the cell of a place: quickly by [`quick`], and by [`locate`](mod@kernels_rs::sphere_qtm::locate) where `quick`
+//! cannot decide.
 //!
-//! Many places go the short way together, in [`Block`]s: each step is a loop over the block's places without a branch, which the compiler makes
-//! one of vectors. A place by itself waits at each step for the last.
+//! Many places use [`quick`] together, in [`Block`]s: each step is a loop over the block's places without a branch,
+//! which the compiler vectorises. A single place waits at each step for the last.
 
 use std::sync::LazyLock;
 

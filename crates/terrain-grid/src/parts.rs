@@ -4,12 +4,13 @@
 //!
 //! 1. Each square between four cell centres belongs to one part, whose lines are found by themselves
 //!    ([`contours_of_part`]).
-//! 2. Where a line leaves the squares of its part, it goes on in another part from the same side of a square. Its level and that side
-//!    are the seam, by which one fragment of the line follows another: a side is left by one piece of a level at most, and entered by
-//!    one at most.
-//! 3. [`join`] follows the seams. A line that is a ring of several fragments begins at its lowest piece, as every ring does. A
-//!    fragment says where its own lowest piece is; it finds that, and its end, by going from square to square.
-//! 4. Lines are put in order by their first pieces: the order of the whole.
+//! 2. Where a line leaves the squares of its part, it goes on in another part from the same side of a square. Its level
+//!    and that side are the seam. Fragments of a line follow one another by seams: for each level, at most one piece
+//!    leaves a side, and at most one enters it.
+//! 3. [`join`] follows the seams. A ring of several fragments begins at its lowest piece, as every ring does. A
+//!    fragment finds its own lowest piece, and its end, by going from square to square, and states where the lowest
+//!    piece is.
+//! 4. Sorts the lines by their first pieces, which is the order of the whole.
 
 use std::collections::HashMap;
 
@@ -174,7 +175,7 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// What there is to say of a line.
+    /// Describes a line: its length, its ends and its lowest piece.
     fn fragment(&self, found: &Found) -> Fragment {
         let Found { line: Contour { level, points }, first, is_ring } = found;
         let enters_by = self.seam(first.square, first.from);

@@ -43,7 +43,7 @@ pub const GENERATORS: [Generator; 18] = [
     scanner_ground,
 ];
 
-/// Every cloud of the list with that many points. Each is made when it is asked for.
+/// Every cloud of the list with that many points. The iterator makes each as it reaches it.
 pub fn all(points: usize, seed: u64) -> impl Iterator<Item = Cloud> {
     GENERATORS.into_iter().map(move |generator| generator(points, seed))
 }

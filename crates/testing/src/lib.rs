@@ -68,8 +68,8 @@ pub fn choice() -> DeviceChoice {
     }
 }
 
-/// Whether kernels run slowly, so that tests do fewer and smaller cases: on the software device, and on a GPU under a
-/// tool that looks at every access, which `TESSERA_WATCHED` tells.
+/// Whether kernels run slowly, so that tests do fewer and smaller cases. They do on the software device, and on a GPU
+/// under a tool that checks every access, which `TESSERA_WATCHED` tells.
 ///
 /// # Panics
 /// Where `TESSERA_DEVICE` names no device.

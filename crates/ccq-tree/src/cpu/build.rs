@@ -1,9 +1,9 @@
 //! The build on the CPU.
 //!
-//! 1. Tier by tier from the cells up, each square of 64 x 64 elements is reduced to one element of the tier above,
-//!    and its nodes are counted, level by level.
-//! 2. A scan of all counts gives where each square's nodes of each level begin.
-//! 3. Each square that is divided is reduced once more, and its nodes are written.
+//! 1. Tier by tier from the cells up, reduce each square of 64 x 64 elements to one element of the tier above, and
+//!    count its nodes, level by level.
+//! 2. Scan all counts: this gives where each square's nodes of each level begin.
+//! 3. Reduce each divided square once more, and write its nodes.
 
 use gpu_core::{GridView, Progress, host_memory, parallel};
 use kernels_rs::ccq::LEVELS;

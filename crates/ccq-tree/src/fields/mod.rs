@@ -1,8 +1,8 @@
-//! Data fields of the user's choice (Zhang et al., 3.1 and 3.2): what a node says of its quadrant beside the least and the greatest
-//! value, such as the sum, or which classes occur.
+//! Data fields of the user's choice (Zhang et al., 3.1 and 3.2). Beside the least and the greatest value, a node then
+//! holds more about its quadrant, such as the sum of its values, or which classes occur.
 //!
-//! A tree without bins has every value, so that fields follow from it in one pass over its nodes, and need not be in its file.
-//! They stand in an array of their own, in the order of the nodes: a search by values reads none of them.
+//! A tree without bins has every value, so fields follow from it in one pass over its nodes, and its file need not hold
+//! them. They stand in an array of their own, in the order of the nodes: a search by values reads none of them.
 
 mod class_set;
 mod ready;

@@ -49,7 +49,7 @@ pub trait Summed: Number {
         + std::fmt::Display
         + PartialEq;
 
-    /// So many times the value.
+    /// Returns the value times `cells`.
     #[doc(hidden)]
     fn times(self, cells: u64) -> Self::Sum;
 

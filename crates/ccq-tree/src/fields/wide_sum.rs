@@ -19,7 +19,7 @@ const FAR: f64 = f64::from_bits((1023 + 900) << 52);
 const UNIT: f64 = 18_446_744_073_709_551_616.0;
 
 impl WideSum {
-    /// So many times a value.
+    /// Returns the sum of a value over `cells` cells.
     pub(super) fn of(value: f64, cells: u64) -> Self {
         let count = cells as f64;
         let times = |value: f64| {

@@ -375,7 +375,7 @@ pub(super) fn require_aligned(own: &GridSpec, finest: &GridSpec, levels: u32) ->
 pub(super) struct Counted {
     /// The quadrants of each square, and a zero.
     pub counts: Column<u32>,
-    /// The cells of each that satisfy all, and those in doubt.
+    /// For each square, the cells that satisfy all conditions, and the undecided cells.
     pub cells: Column<u64>,
     /// The least key of each, and the greatest; or none.
     pub bounds: Column<u32>,

@@ -1,9 +1,13 @@
 //! Searches on the CPU.
 //!
-//! A search goes down all trees of its conditions together, from the roots. At a quadrant it stops where some tree has
-//! no value there that could be in its range, or the window has none of it; where all its values are in the
-//! ranges, and it lies in the window; and where all trees have leaves. What is below the levels at which a pool
-//! has work enough goes on side by side; results are in Z-order whatever the number of threads.
+//! A search goes down all trees of its conditions together, from the roots. It stops at a quadrant if
+//!
+//! - some tree has no value there that could be in its range, or the quadrant is outside the window;
+//! - all its values are in the ranges, and it lies in the window;
+//! - all trees have leaves there.
+//!
+//! Below the levels at which a pool has enough work, quadrants are searched in parallel. Results are in Z-order
+//! whatever the number of threads.
 
 mod apart;
 mod mismatch;

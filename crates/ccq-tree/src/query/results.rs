@@ -143,7 +143,7 @@ fn require_memory(found: &[Quadrant], window: Window) -> Result<()> {
     const FEW: u64 = 1 << 20;
     let cells = found.iter().filter_map(|quadrant| quadrant.cells(window));
     let rows: u64 = cells.map(|cells| u64::from(cells.row1 - cells.row0)).sum();
-    // Those of each quadrant, and all of them.
+    // The runs of each quadrant, and a second list of all of them.
     let bytes = rows.saturating_mul(2 * size_of::<Run>() as u64);
     if rows > FEW { Ok(host_memory::require(bytes)?) } else { Ok(()) }
 }

@@ -316,10 +316,10 @@ impl GeoKeys {
         Self::of_entries(&entries, ascii)
     }
 
-    /// Keys that hold the text itself. GDAL looks for it in the projected citation, and only
-    /// where the model type is user-defined: with a projected one it takes the whole citation
-    /// for the name of an engineering system. What is longer than GDAL reads is written as [`wkt::concise`] does; if that
-    /// does not help, what defines x and y is the text, and keys state the heights.
+    /// Returns keys that hold the text itself. GDAL looks for the text in the projected citation, and only where the
+    /// model type is user-defined. With a projected model type GDAL takes the whole citation for the name of an
+    /// engineering system. A text longer than GDAL reads is written as [`wkt::concise`] does. If that is still too
+    /// long, the text is the part that defines x and y, and keys state the heights.
     fn of_text(wkt: &str, heights: Option<&Heights>) -> Self {
         let mut text = Cow::Borrowed(wkt);
         if text.len() > LONGEST_CITED {

@@ -185,8 +185,8 @@ impl Definition {
         Some(())
     }
 
-    /// Gives one name to projections that writers name in two ways. Esri states the one parallel of a conic in place of a latitude of
-    /// origin, and a Mercator projection that is true to scale at the equator has a scale of 1.
+    /// Gives one name to projections that writers name in two ways. Esri states the one parallel of a conic in place of
+    /// a latitude of origin. A Mercator projection that is true to scale at the equator has a scale of 1.
     fn take_one_parallel(&mut self) {
         let [latitude, .., first, second, _, _] = self.parameters;
         let name = match self.method.as_str() {

@@ -49,8 +49,8 @@ pub(super) struct Taken<'a> {
     pub is_mended: bool,
 }
 
-/// What of a text can be taken for a system of x and y: all of it; or, where its brackets do not match, the definition of
-/// x and y inside, and that of heights. `None` where there is none that a reader could load.
+/// Returns the part of a text that can be a system of x and y. This is the whole text; where its brackets do not match,
+/// it is the definitions of x and y and of heights inside. `None` if no reader could load any part.
 pub(super) fn taken(text: &str) -> Option<Taken<'_>> {
     let text = text.trim_matches(|c: char| c.is_whitespace() || c == '\0');
     // Some writers leave what was in their buffer behind the closing NUL.

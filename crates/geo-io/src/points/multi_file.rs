@@ -177,8 +177,8 @@ impl Queue {
     }
 }
 
-/// Ends all threads that read when it is dropped: by whoever takes, however that ends; by one of them in a panic alone, after
-/// which the others would wait for a turn that does not come.
+/// Ends all reading threads when it is dropped. The thread that takes the clouds drops one however it ends. A reading
+/// thread's own ends the others only in a panic: they would wait for a turn that does not come.
 struct Stops<'a> {
     queue: &'a Queue,
     in_panic_alone: bool,

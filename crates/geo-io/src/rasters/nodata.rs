@@ -27,8 +27,8 @@ enum Form {
     Whole(i128),
     /// What is no whole number below 2^100.
     Real(f64),
-    /// A decimal that rounds to a float beyond the whole numbers around it: the whole number below it, and how far above that it
-    /// lies, in units of [`PART`], from 1 on.
+    /// A decimal that rounds to a float beyond the whole numbers around it. Holds the whole number below it, and how
+    /// far above that it lies, in units of [`PART`], from 1 on.
     Between(i128, u64),
 }
 
@@ -163,8 +163,9 @@ fn floats<T: Sample>(values: &[T], nodata: Option<Number>) -> Vec<f64> {
 }
 
 impl Number {
-    /// Returns the f32 that a text stands for with fewer digits than tell an f64: fifteen to seventeen of its digits, or the greatest or the
-    /// least f32 within 10^-10, as GDAL reads NODATA of any float. Any other number stays as it is.
+    /// Returns the f32 that a text stands for if the text has too few digits for an f64. That is an f32 written with
+    /// fifteen to seventeen digits, or the greatest or the least f32 within 10^-10, as GDAL reads NODATA of any float.
+    /// Any other number stays as it is.
     fn or_f32(self, text: &str) -> Self {
         let (value, most) = (self.to_f64(), f64::from(f32::MAX));
         let near = f64::from(value as f32);
@@ -263,8 +264,8 @@ fn whole(word: &str) -> Option<i128> {
     Some(if mantissa.starts_with('-') { -value } else { value })
 }
 
-/// The whole number below a decimal, and how many of [`PART`] parts the decimal lies above it, at least one; `None` for a whole
-/// number, and for what lies beyond 128 bits.
+/// Returns the whole number below a decimal, and how many of [`PART`] parts the decimal lies above it, at least one.
+/// `None` for a whole number, and for numbers beyond 128 bits.
 fn between(word: &str) -> Option<(i128, u64)> {
     let (mantissa, exponent) = match word.split_once(['e', 'E']) {
         Some((mantissa, exponent)) => (mantissa, exponent.parse::<i64>().ok()?),
@@ -590,7 +591,8 @@ macro_rules! floats {
             fn shortened_extreme(number: Number) -> Option<Self> {
                 let exact = number.to_f64();
                 let extreme = if exact < 0.0 { Self::MIN } else { Self::MAX };
-                // Of two digits or more. Those of f16 are as near to each other.
+                // An extreme with two digits or more lies this near. f16 is left out: its ordinary values lie as near
+                // to its extreme.
                 let is_near = size_of::<Self>() > 2
                     && exact.is_finite()
                     && (exact / f64::from(extreme) - 1.0).abs() < 0.02;

@@ -1,8 +1,9 @@
 //! Shapefiles in: the shapes (.shp), and beside them their fields (.dbf), index (.shx) and coordinate system (.prj), each of which may
 //! be missing.
 //!
-//! The crate `shapefile` writes those of the tests. It is no reader for us: it takes memory for as many vertices as a damaged file
-//! claims, gives fields of type F as f32 and whole numbers as f64, and counts deleted rows on one side alone.
+//! The crate `shapefile` writes the files of the tests. It cannot serve as the reader. It takes memory for as many
+//! vertices as a damaged file claims. It returns fields of type F as f32 and whole numbers as f64, and counts deleted
+//! rows on one side alone.
 
 mod fields;
 mod shapes;

@@ -321,7 +321,7 @@ fn batches_end_where_their_taker_fails() {
     assert_eq!(count, 3);
 }
 
-/// Whoever plans by a header must find that it lies, where all of the points are looked at.
+/// A caller plans by a header, so a read of all points must report a header that lies.
 #[test]
 fn a_point_outside_of_its_header_is_named() {
     let folder = tempfile::tempdir().unwrap();

@@ -283,7 +283,7 @@ fn rasters_that_are_in_each_other_are_refused() {
     let path = folder.vrt("late.vrt", &(source("a.npy") + &source("late.vrt")));
     let file = ValuesFile::open(&path).unwrap();
     assert!(file.window(0..1, 0..1).unwrap_err().to_string().contains("source of itself"));
-    // A raster of any size has no more than is asked for.
+    // A window of a raster of any size takes no more memory than the window needs.
     let text = "<VRTDataset rasterXSize=\"2147483647\" rasterYSize=\"2147483647\"><VRTRasterBand/></VRTDataset>";
     std::fs::write(folder.at("large.vrt"), text).unwrap();
     let error = read_raster(&folder.at("large.vrt"), None).unwrap_err();

@@ -1,11 +1,10 @@
 //! The host crate `cust`: its buffers in every function that takes a slice, its context and stream
 //! beneath a handle. (Feature `cust`.)
 //!
-//! `cust` 0.3.2 calls the driver's functions as external symbols, and its build script asks for a
-//! CUDA installation. This feature answers both: it defines the symbols (see the crate
-//! `cuda-driver`), so that `cust` runs on whatever driver was loaded, the software device included;
-//! and where there is no CUDA toolkit, `CUDA_LIBRARY_PATH` may point the build at a folder with an
-//! empty `lib64/libcuda.a`.
+//! `cust` 0.3.2 calls the driver's functions as external symbols, and its build script asks for a CUDA installation.
+//! This feature answers both. It defines the symbols (see the crate `cuda-driver`), so that `cust` runs on whatever
+//! driver was loaded, the software device included. Where there is no CUDA toolkit, `CUDA_LIBRARY_PATH` may point the
+//! build at a folder with an empty `lib64/libcuda.a`.
 //!
 //! Load first, ask `cust` second: [`cust_init`](crate::cust_init) does both.
 

@@ -61,8 +61,8 @@ impl Opened {
     }
 }
 
-/// Lets the device's memory pool keep what is freed for the allocations to come: by default it
-/// goes back to the system at each synchronisation, and allocating it again costs milliseconds.
+/// Lets the device's memory pool keep freed memory for later allocations. By default the pool returns it to the system
+/// at each synchronisation, and allocating it again costs milliseconds.
 fn keep_freed_memory(device: CUdevice) -> Result<()> {
     let mut threshold = u64::MAX;
     let threshold_of = sys::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD;

@@ -1,7 +1,7 @@
 //! Stable sorts, on rayon's merge sort.
 //!
-//! What sorts sees keys and values as bits, of which there are two sizes, and is compiled here, once, by
-//! way of [`SortsBits`]: not for each type in each crate that sorts.
+//! The sort sees keys and values as bits, in two sizes. [`SortsBits`] compiles it once, here, and not for each type in
+//! each crate that sorts.
 
 use bytemuck::{cast_slice, cast_slice_mut};
 use device_std::scalar::Scalar;

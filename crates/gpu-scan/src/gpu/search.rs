@@ -118,7 +118,7 @@ fn sampled<'a, T: Number>(
     };
     let blocks = Blocks::x(tiles(levels.samples(), BLOCK as u64)?);
     let kernel = <T::Bits as sample::Instance>::KERNEL;
-    // SAFETY: the arena has room for all levels; without one there is no block, and with one the array is not empty.
+    // SAFETY: the arena holds all levels; without a level no block runs, and with one the array is not empty.
     unsafe { workspace.gpu().enqueue(kernel, blocks, arguments)? };
     Ok(samples.as_input())
 }

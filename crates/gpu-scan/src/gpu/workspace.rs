@@ -200,10 +200,10 @@ impl Workspace {
     }
 }
 
-/// `len` elements of the workspace's storage, behind `skipped` words of it.
+/// Returns `len` elements of the workspace's storage, behind `skipped` words of it.
 ///
-/// The lifetime is the caller's choice: a workspace keeps its storage, also what it has outgrown, until it is
-/// dropped, and its calls run one after the other on its own stream, so that none needs an admission.
+/// The lifetime is the caller's choice: a workspace keeps its storage, also what it has outgrown, until it is dropped.
+/// Its calls run one after the other on its own stream, so that none needs an admission.
 fn storage<'a, W: Element, T: Element>(
     words: &mut Column<W>,
     skipped: usize,

@@ -100,8 +100,7 @@ fn merges_and_bounds() {
     assert_eq!(byte.to_host().unwrap(), [1]);
 }
 
-/// So many long segments, all over each other, that the counter of their chunks goes round while the
-/// list of them still has room.
+/// Long segments that all overlap, enough of them that the counter of their chunks wraps while their list is not full.
 #[test]
 fn segments_that_overlap_a_hundred_million_times_do_no_harm() {
     const LEN: usize = 1 << 28;

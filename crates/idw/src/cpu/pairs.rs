@@ -1,11 +1,14 @@
 //! All pairs on the CPU.
 //!
-//! Plan, as on the GPU: the sorted points are staged once, by tiles, relative to each tile's middle point;
-//! a chunk of targets, in vectors, walks over the tiles; sums of a tile are in the type of the result,
-//! those across tiles in f64; what f32 loses where points crowd in a part of a tile, [`Doubt`] makes good.
-//! At power 2 two points share a reciprocal: 1/a + 1/b = (a + b) / (a b). A
-//! target whose sums are not finite lies on a point or out of range, and is computed anew by
-//! `f64_value`.
+//! Plan, as on the GPU:
+//!
+//! 1. The sorted points are staged once, by tiles, relative to each tile's middle point.
+//! 2. A chunk of targets, in vectors, walks over the tiles. Sums of a tile are in the type of the result, and sums
+//!    across tiles in f64.
+//! 3. [`Doubt`] corrects what f32 loses where a part of a tile is dense with points.
+//! 4. A target whose sums are not finite lies on a point or out of range: `f64_value` computes it anew.
+//!
+//! At power 2 two points share a reciprocal: 1/a + 1/b = (a + b) / (a b).
 
 pub(super) mod error_bound;
 pub(super) mod f32_tree;

@@ -34,14 +34,14 @@ pub trait Kernels: Element {
 /// A column of results: in f32, or in f64.
 pub type OfType<'a> = (Option<Out<'a, f32>>, Option<Out<'a, f64>>);
 
-/// What a search keeps of each target.
+/// The list that a search keeps for each target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ListKind {
-    /// So many nearest.
+    /// The nearest points, this many.
     Nearest(u32),
-    /// So many nearest of each quadrant.
+    /// The nearest points of each quadrant, this many.
     OfQuadrants(u32),
-    /// Nothing: there are too many.
+    /// No list: there are too many points.
     Nothing,
 }
 

@@ -339,8 +339,8 @@ fn a_grid_searches_like_its_centres() {
     }
 }
 
-/// On the CPU, where targets of a grid are searched in patches: edges, grids of a row or a column, ties between points
-/// of several patches, and heaps of more points than a patch can have candidates.
+/// On the CPU, where targets of a grid are searched in patches. Covers edges, grids of a row or a column, ties between
+/// points of several patches, and clusters of more points than a patch can have candidates.
 #[test]
 fn patches_of_any_shape_are_searched_like_their_targets() {
     let even = random_cloud(600, SQUARE, 47);

@@ -1,8 +1,8 @@
-//! Which points a part of a DEM depends on that are not at hand.
+//! Finds the points that a part of a DEM depends on beyond the known points.
 //!
 //! A query's Voronoi cell among the sites has a corner in the middle of each circle through the query and two natural
-//! neighbours that follow each other. These circles hold no site. A further site changes the query's value only if it lies in
-//! one of them. Beside a void, or along the hull, they are as wide as there is nothing.
+//! neighbours that follow each other. These circles hold no site. A further site changes the query's value only if it
+//! lies in one of them. Beside a void, or along the hull, they are as wide as the empty space.
 //!
 //! The Voronoi cell of a query outside the hull is open. Beside its circles it has two half-planes: beyond the lines through the
 //! query that touch the hull. Together these hold every site that may become a natural neighbour, and every site that would
@@ -10,9 +10,10 @@
 //!
 //! Plan:
 //!
-//! 1. A cell's walk around its natural neighbours tells its circles, and its half-planes. Those that reach beyond what is at hand
-//!    are kept. A cell without any is settled.
-//! 2. Further points are wanted where a kept circle is. With more points circles shrink: none reaches beyond the old ones.
+//! 1. A cell's walk around its natural neighbours yields its circles and half-planes. The ones that reach beyond the
+//!    known area are kept. A cell without any is settled.
+//! 2. Further points are wanted within the kept circles. With more points circles shrink: none reaches beyond the old
+//!    ones.
 
 use gpu_core::{Bounds, GridSpec, Points, parallel};
 use kernels_rs::nni::exact::scene::Scene;
@@ -24,7 +25,7 @@ use super::{SiteStars, scene_of};
 use crate::params::OnGrid;
 use crate::{Error, Input, Method, Params, Result, Weights};
 
-/// Cells that are looked at together.
+/// Cells that one task checks.
 const TOGETHER: usize = 1024;
 
 /// Parts along each side of an area in which wanted points are told from others: a power of two.
@@ -141,7 +142,7 @@ impl Dependence {
     }
 }
 
-/// What all cells are looked at with.
+/// The data that the check of every cell shares.
 struct Look<'a> {
     stars: &'a SiteStars,
     scene: &'a Scene,
@@ -338,7 +339,7 @@ impl Circle {
 #[derive(Clone, Debug)]
 pub struct Wanted {
     area: Bounds,
-    /// Of each of [`PARTS`] x [`PARTS`] parts of the area, row by row, whether it is wanted.
+    /// Whether each of [`PARTS`] x [`PARTS`] parts of the area is wanted, row by row.
     parts: Vec<bool>,
 }
 

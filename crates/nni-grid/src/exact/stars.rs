@@ -42,7 +42,7 @@ impl SiteStars {
         Self::of_finite(&column(x), &column(y), Some(&kept), grid, progress)
     }
 
-    /// Those of finite points, whose indices `kept` may have.
+    /// Builds the stars of finite points. `kept` has their indices among all, if some points were dropped.
     fn of_finite(
         x: &[f64],
         y: &[f64],

@@ -111,9 +111,9 @@ impl<C: Column> Candidates<C> {
     }
 }
 
-/// Elements of a row of candidates: the width, rounded up to what the walk takes at once. The column pass reads
-/// one strip of row after row; rows at a distance of a multiple of 512 bytes would all lie in the same few sets of a
-/// cache, so a cache line more stands between these.
+/// Returns the elements of a row of candidates: the width, rounded up to the walk's vectors. The column pass reads one
+/// strip of row after row. Rows at a distance of a multiple of 512 bytes would share a few sets of a cache, so such
+/// rows get one cache line more between them.
 fn pitch<C>(width: usize) -> usize {
     let pitch = width.next_multiple_of(LANES);
     let is_unlucky = (pitch * size_of::<C>()).is_multiple_of(512);

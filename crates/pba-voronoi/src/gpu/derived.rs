@@ -262,7 +262,7 @@ pub(super) fn exclude<T: Element>(
 ) -> Result<()> {
     let pixels = out.grid().cells();
     let (mask, out) = (mask.input(), out.column_mut().output());
-    // SAFETY: mask and output have as many pixels, and the size of a pixel is looked at first.
+    // SAFETY: mask and output have as many pixels, and the branch chooses the kernel by the size of a pixel.
     unsafe {
         if size_of::<T>() == 8 {
             let kernel = kernels::exclude::u64;

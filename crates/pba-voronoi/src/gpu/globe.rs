@@ -136,8 +136,8 @@ impl<'a> OnGlobe<'a> {
                 own.each_ref().map(Slice::from)
             }
         };
-        // SAFETY: arrays have the sizes that the kernels ask for, and each is written whole before it is read: the gaps and
-        // the winners by one kernel each, the indices by the last.
+        // SAFETY: arrays have the sizes that the kernels demand, and each is written whole before it is read. One
+        // kernel each writes the gaps and the winners, and the last kernel the indices.
         unsafe {
             let mut all = gpu.uninitialized(cells)?;
             let mut leasts = gpu.uninitialized(width as usize * down as usize)?;

@@ -290,7 +290,7 @@ where
     }
 }
 
-/// Those of a strip of a wider raster, as columns of the whole.
+/// Finds the candidates of a strip of a wider raster, as columns of the whole.
 pub(super) fn candidates_in_strip(
     gpu: &Gpu,
     bits: &Bits,

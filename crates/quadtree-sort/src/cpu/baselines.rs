@@ -1,9 +1,9 @@
-//! The thesis's way: level by level, the points of each node above the threshold go into its four
-//! quadrants by a stable counting sort (Gluck 2014, Fast GPGPU Based Quadtree Construction).
+//! The thesis's method (Gluck 2014, Fast GPGPU Based Quadtree Construction): level by level, a stable counting sort
+//! moves the points of each node above the threshold into its four quadrants.
 //!
-//! Nodes of a level have points side by side, and every node's are sorted by themselves, from one array
-//! into the other and back: large nodes in pieces that are counted and then written side by side, small
-//! ones whole.
+//! The points of a level's nodes lie side by side, and every node's points are sorted by themselves, from one array
+//! into the other and back. Pieces of large nodes are counted and then written in parallel; small nodes are sorted
+//! whole.
 
 use gpu_core::Progress;
 use rayon::prelude::*;

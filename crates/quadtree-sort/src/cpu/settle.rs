@@ -1,10 +1,12 @@
 //! Sorting by Morton codes only as far as the tree goes.
 //!
-//! Points of a cell, in the order as given, are put into its cells some levels below by a stable counting sort, from
-//! one array into another; from how many each has follow those of the levels between. A leaf between was sorted by
-//! bits that the tree does not have, and goes back into the order as given; a cell at the last of these levels
-//! that is above the threshold is sorted further, by itself. Large cells are sorted by all cores together, in pieces;
-//! small ones a core each.
+//! A stable counting sort moves the points of a cell, in the order as given, into its cells some levels below, from one
+//! array into another. The counts of these cells give those of the levels between.
+//!
+//! - A leaf between was sorted by bits that the tree does not have, so its points go back into the order as given.
+//! - A cell at the last of these levels that is above the threshold is sorted further, by itself.
+//!
+//! All cores together sort a large cell, in pieces; one core sorts a small one.
 
 use std::ops::Range;
 
@@ -85,7 +87,7 @@ fn settle(cell: Cell<'_>, goal: Goal) {
         }
         return cell.finish();
     }
-    // So many that most cells are leaves.
+    // Enough levels that most cells become leaves.
     let levels = ((len / threshold).ilog2() + 1).div_ceil(2);
     let levels = levels.min(MAX_LEVELS).min(goal.max_level - cell.level);
     let digits = Digits { shift: 2 * (goal.max_level - cell.level - levels), levels };

@@ -77,11 +77,12 @@ impl<T: Coordinate> DeviceIndex<T> {
     }
 }
 
-/// [`index`] of points that are known to be finite and within the bounds: nothing is checked. A point that is neither is
-/// missed by some searches, and does no other harm.
+/// As [`index`], for points that are known to be finite and within the bounds: nothing is checked. Some searches miss a
+/// point that is neither; it does no other harm.
 ///
-/// Waits for the device once, to know whether points crowd in one cell of the curve. A graph that records the stream cannot
-/// wait. Its index keeps the curve's order in any case. The answers are the same; where points crowd, searches are slower.
+/// Waits for the device once, to learn how many points share one cell of the curve with many others. A graph that
+/// records the stream cannot wait, so its index keeps the curve's order in any case. The answers are the same, but
+/// searches are slower where many points share a cell.
 ///
 /// Example: see [`nearest`], with [`Bounds`] in place of an option.
 ///
@@ -120,7 +121,7 @@ struct AlongCurve<T: Coordinate> {
     index: DeviceIndex<T>,
     /// The first points that are not finite in x, in y, or outside of the bounds.
     bad: Column<i64>,
-    /// How many points crowd in one cell of the curve.
+    /// How many points share a cell of the curve with more than a leaf of others.
     crowded: Column<u32>,
     /// The points as pairs.
     pairs: Column<u64>,
@@ -174,7 +175,7 @@ impl<T: Coordinate> AlongCurve<T> {
         }
     }
 
-    /// The index, along a curve through ranks where points crowd. Waits for the device.
+    /// Returns the index, along a curve through ranks if too many points share cells. Waits for the device.
     fn finish(
         self,
         workspace: &mut Workspace,
@@ -238,7 +239,7 @@ fn by_ranks<T: Coordinate>(
     }
 }
 
-/// Of each value of a column how many different ones are less.
+/// For each value of a column, counts the different values below it.
 fn ranks<T: Coordinate>(workspace: &mut Workspace, column: Slice<'_, T>) -> Result<Column<u32>> {
     let (gpu, len) = (workspace.gpu().clone(), column.len() as u32);
     // SAFETY: lengths are as the kernels need them, and each column is written before it is read.

@@ -16,7 +16,7 @@ pub(super) struct Head {
     pub not_finite: [i64; 2],
     /// The first point outside of the bounds.
     pub outside: u64,
-    /// Not 0 if there was no room for all nodes.
+    /// Not 0 if the nodes did not fit.
     overflow: u64,
     /// The points in nodes above the threshold at the last level sorted.
     pub unsettled: u64,
@@ -107,7 +107,7 @@ impl DeviceReport {
 }
 
 impl Report {
-    /// Whether there was room for all nodes.
+    /// Whether all nodes fitted.
     pub fn has_all_nodes(&self) -> bool {
         self.head.overflow == 0
     }

@@ -56,7 +56,7 @@ fn crowded(points: Points<'_>, sorted: &[Coded]) -> usize {
     (1..sorted.len()).into_par_iter().filter(is_crowded).count()
 }
 
-/// Of each value of a column how many different ones are less.
+/// For each value of a column, counts the different values below it.
 fn ranks(column: &[f64]) -> Result<Vec<u32>> {
     let mut order: Vec<u32> = collected(column.len(), |i| i as u32)?;
     order.par_sort_by(|&a, &b| column[a as usize].total_cmp(&column[b as usize]));

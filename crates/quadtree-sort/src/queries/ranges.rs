@@ -1,11 +1,11 @@
 //! The points of regions, found as ranges of places in the order of the tree.
 //!
-//! The points of any node lie side by side, so what a region holds are ranges: those of nodes that lie in it whole, and
-//! what is left when the points of others are looked at. Ranges that touch become one. Only when all are found, and so the
-//! length of every list is known, do indices go from the tree's order into the lists.
+//! The points of any node lie side by side, so the points of a region are ranges. A node that lies in the region whole
+//! is one range; in other leaves each point is tested. Ranges that touch become one. Indices go from the tree's order
+//! into the lists only when all ranges are found, and so the length of every list is known.
 //!
-//! Regions are searched in the order of codes, whatever the order in which they are given: those side by side meet the same
-//! nodes, which the caches still hold.
+//! Regions are searched in the order of codes, whatever the order in which they are given: neighbouring regions meet
+//! the same nodes, which the caches still hold.
 
 use std::mem::MaybeUninit;
 

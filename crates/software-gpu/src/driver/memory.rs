@@ -17,9 +17,9 @@ const POOL: usize = 0xd00;
 /// The legacy default stream, on which what names no stream runs.
 const LEGACY: usize = 0;
 
-// SAFETY (everywhere in this module): the driver's interface promises that a host pointer which a
-// caller passes is valid for what the function reads or writes there, or null where a result is
-// given, which `give` refuses. Device ranges are checked to be live memory.
+// SAFETY (everywhere in this module): the driver's interface promises that a caller's host pointer is valid for what
+// the function reads or writes there. A pointer to a result may be null, which `give` refuses. Device ranges are
+// checked to be live memory.
 
 pub(super) unsafe extern "C" fn cuMemGetInfo_v2(free: *mut usize, total: *mut usize) -> Code {
     call_in_context(|| {

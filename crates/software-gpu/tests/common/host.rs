@@ -24,7 +24,7 @@ impl Context {
         Self::of(0)
     }
 
-    /// That of a device.
+    /// The primary context of a device.
     pub fn of(ordinal: i32) -> Self {
         let mut context = CUcontext::NULL;
         // SAFETY: the pointers are to live variables.

@@ -22,9 +22,8 @@ const UP: u32 = 2;
 /// and by 8 threads; else by 2.
 const LONG: [u64; 3] = [1024, 96, 24];
 
-/// Elements of the pool for each site and for each cell of the last lists. A triangle that holds many sites
-/// keeps some six times as many as it holds, on each of the levels where triangles do; one of a
-/// deeper level keeps some five.
+/// Elements of the pool for each site and for each cell of the last lists. A triangle that holds many sites keeps about
+/// six times as many, on each level where triangles do. A triangle of a deeper level keeps about five.
 const POOL: [u64; 2] = [48, 8];
 
 pub(super) fn voronoi(

@@ -1,5 +1,5 @@
-//! What is true of every program that works in tiles: a tile is a job that may be done in any order, killed and done again, what
-//! is wrong is named in one line, and tiles put together are what one run makes.
+//! Checks for every program that works in tiles. A tile is a job that may be done in any order, killed and done again.
+//! An error names its cause in one line, and tiles put together are what one run makes.
 
 use std::path::{Path, PathBuf};
 

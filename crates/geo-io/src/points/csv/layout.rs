@@ -12,7 +12,7 @@ use crate::points::csv::fields::{Field, Style, has_clear_decimal_comma, is_group
 use crate::points::csv::lines::{Line, Lines};
 use crate::{CsvColumns, Error, Result};
 
-/// Lines that are looked at before the first row is read.
+/// Lines that are read to find the layout, before the first row.
 const HEAD: usize = 64;
 
 /// Lines that may stand before the names of the columns.
@@ -97,8 +97,8 @@ impl Layout {
         Ok(Some(layout))
     }
 
-    /// Whether a line can be a row below the names, if something is wrong with it too: it has their number of fields, and in one
-    /// of the wanted columns a number or what stands for one that is missing. A table may end with the names.
+    /// Whether a line can be a row below the names, even a faulty one. It has as many fields as the names, and at least
+    /// one wanted column holds a number or a mark for a missing number. A table may end with the names.
     fn fits(&self, line: Option<&Line>) -> bool {
         let Some(line) = line else { return true };
         let mut fields = Vec::new();
@@ -184,8 +184,9 @@ impl Layout {
     }
 }
 
-/// Finds the names of the wanted columns in a line behind the first: how many lines stand before it, what it tells, and whether a
-/// row follows it; without such a line, the first with the names. Columns that are wanted by their numbers are in any line.
+/// Finds the line behind the first that names the wanted columns and is followed by a row; if none is, the first line
+/// with the names. Returns how many lines stand before it, its layout, and whether a row follows. Returns `None` if a
+/// column is wanted by its number, since any line has one.
 fn titles(
     lines: usize,
     columns: &CsvColumns,

@@ -1,8 +1,8 @@
 //! The chunks of a LAZ file, decoded on all cores.
 //!
-//! Each chunk is decoded by itself: a task of the pool reads its bytes, decodes its records a few at a time and keeps what
-//! the filter keeps. Chunks that are ready wait for their turn, and no more are begun than the caller's share of memory
-//! allows; so cores wait for each other at the end of the file alone.
+//! Each chunk is decoded by itself: a task of the pool reads its bytes, decodes its records a few at a time and keeps
+//! what the filter keeps. Ready chunks wait for their turn, and only as many are begun as the caller's share of memory
+//! allows. So cores wait for each other only at the end of the file.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -29,7 +29,7 @@ use crate::points::chunk::holds;
 use crate::points::{Keep, report};
 use crate::{Error, Filter, PointCloud, Result};
 
-/// Bytes of records that are decoded before they are looked at: few enough for a core's cache.
+/// Bytes of records that are decoded before the filter sees them: few enough for a core's cache.
 const PIECE: usize = 1 << 16;
 
 /// Points that a part of a cloud has room for at first, at most: a header may lie.

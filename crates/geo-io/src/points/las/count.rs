@@ -9,13 +9,13 @@ use ::laz::LazVlr;
 use super::LasFile;
 use super::chunks::{Table, is_layered, points_of};
 
-/// Places of a file without compression that are looked at to judge a header's bounds.
+/// Places of an uncompressed file that are sampled to judge a header's bounds.
 const SAMPLE: u64 = 64;
 
-/// Records that are looked at from each place on.
+/// Records that are read from each place on.
 const RUN: u64 = 2048;
 
-/// Chunks of a compressed file whose first points are looked at.
+/// Chunks of a compressed file whose first points are sampled.
 const CHUNKS: u64 = 1024;
 
 /// What is believed to be in a file.

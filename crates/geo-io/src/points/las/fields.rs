@@ -53,7 +53,7 @@ impl LasField {
         Self::Infrared,
     ];
 
-    /// The name by which it is asked for.
+    /// The name by which users choose the field.
     pub fn name(self) -> &'static str {
         match self {
             Self::Intensity => "intensity",

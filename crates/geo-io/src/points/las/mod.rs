@@ -1,15 +1,14 @@
 //! LAS and LAZ, versions 1.0 to 1.4, point formats 0 to 10.
 //!
-//! Reading. The crates `las` and `laz` decode headers, records and compression; what a damaged
-//! file could make them do is fenced in here. Every length that a header states is held against
-//! the file's length before memory is asked for; points come in batches; a decoder that panics
-//! gives an error. LAZ is decoded on all cores through its chunk table. Where that table is
-//! missing, as in a file cut short, or where the parallel decoder fails, points are decoded again
-//! one by one from the start: a file with whole points but a damaged table is still read, and of
-//! a truncated one the error says how many points it holds.
+//! Reading. The crates `las` and `laz` decode headers, records and compression; this module guards them against damaged
+//! files. Every length that a header states is compared with the file's length before memory is allocated. Points come
+//! in batches, and a decoder that panics gives an error. LAZ is decoded on all cores through its chunk table. Where
+//! that table is missing, as in a file cut short, or where the parallel decoder fails, points are decoded again one by
+//! one from the start. So a file with whole points but a damaged table is still read, and for a truncated file the
+//! error says how many points it holds.
 //!
-//! If the filter has bounds, a large file is not read when its header lies outside them. Of a COPC only the chunks that touch
-//! them are read. If a sample of the records contradicts the header or the octree, all is read.
+//! If the filter has bounds, a large file is not read when its header lies outside them. A COPC file is read only where
+//! its chunks touch the bounds. If a sample of the records contradicts the header or the octree, all is read.
 
 mod chunks;
 mod count;

@@ -1,9 +1,8 @@
 //! NumPy's arrays: NPY files, and NPZ archives of them.
 //!
-//! `npyz` reads and writes the headers, `zip` opens the archives. The elements are read in bulk
-//! straight into the result, so that an array of a gigabyte takes a gigabyte: what is stored
-//! column by column (Fortran order) is turned once, what is stored in the other byte order is
-//! swapped in place.
+//! `npyz` reads and writes the headers, `zip` opens the archives. The elements are read in bulk straight into the
+//! result, so that an array of a gigabyte takes a gigabyte. Elements stored column by column (Fortran order) are
+//! transposed once, and those in the other byte order are swapped in place.
 
 use std::fs::File;
 use std::io::{BufReader, Read};
@@ -287,8 +286,8 @@ pub fn read_npz(path: &Path, name: Option<&str>) -> Result<Array> {
     with_entry(path, name, |entry, size| read_array(path, entry, size))
 }
 
-/// The columns and rows of an array in an NPZ archive, of which no elements are read; none where it has another shape, or
-/// more of them than the archive can hold.
+/// Returns the columns and rows of an array in an NPZ archive without reading its elements. `None` where the array has
+/// another shape, or more elements than the archive can hold.
 pub(crate) fn npz_size(path: &Path, name: Option<&str>) -> Result<Option<(usize, usize)>> {
     with_entry(path, name, |mut entry, size| {
         let header = Header::read(path, &mut entry)?;

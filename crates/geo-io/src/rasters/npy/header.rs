@@ -142,8 +142,8 @@ fn nesting(text: &str) -> usize {
     most
 }
 
-/// Returns a dictionary as NumPy writes it under Python 3: without the L of a long integer and the b or u of a text, and
-/// with the types that are read by their standard names.
+/// Returns a dictionary as NumPy writes it under Python 3. Drops the L of a long integer and the b or u of a text, and
+/// gives the types that are read their standard names.
 fn cleaned(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut letters = text.chars().peekable();

@@ -1,8 +1,8 @@
 //! The first image of a TIFF, read as libtiff reads it.
 //!
-//! Writers leave out what the format asks for, or state it in another way: no lengths of strips, lengths of 0, numbers
-//! of signed types, a predictor beside a codec that has none, one strip for all. [`mended`] states the same in the form
-//! that `tiff-reader` takes. Blocks are unpacked by that crate, from the file, by the mended directory.
+//! Writers leave out what the format demands, or state it in another way. They write no lengths of strips or lengths of
+//! 0, numbers of signed types, a predictor beside a codec that has none, or one strip for all. [`mended`] states the
+//! same in the form that `tiff-reader` takes. That crate unpacks blocks from the file by the mended directory.
 
 use std::collections::BTreeMap;
 use std::io::Cursor;
@@ -152,7 +152,7 @@ impl TiffImage {
         let options = OpenOptions {
             block_cache_bytes,
             block_cache_slots,
-            // What is asked for is held against the memory that is there, in `window`.
+            // `window` compares its need with the free memory.
             decode_output_bytes: usize::MAX,
             ..Default::default()
         };

@@ -256,7 +256,7 @@ fn survey<T: Sample>(
     Ok((overview, squares.into_iter().enumerate().map(of_band).collect()))
 }
 
-/// Rows that are gone through at once, of so many numbers each.
+/// Divides the rows, each of `width` numbers, into ranges that are read at once.
 fn strips(width: usize, height: usize) -> impl Iterator<Item = Range<usize>> {
     let step = (AT_ONCE / (width * TILE)).max(1) * TILE;
     (0..height).step_by(step).map(move |first| first..height.min(first + step))

@@ -85,7 +85,8 @@ impl SampleFile {
         let width = columns.len();
         let parts = || parts(size_of::<T>() as u64, self.blocks.rows, rows.clone(), width);
         let most = parts().map(|part| part.len()).max().unwrap_or(0);
-        // A sparse file of a few bytes may have any size; what is asked for must be there, a part of it twice.
+        // A sparse file of a few bytes may claim any size, so memory for the samples must be free first. One part is
+        // held twice.
         let bytes =
             |rows: usize| (rows as u64 * width as u64).saturating_mul(size_of::<T>() as u64);
         let asked = bytes(rows.len()).saturating_add(bytes(most));

@@ -1,8 +1,8 @@
 //! GeoTIFF, readable by GDAL and everything built on it: values of float32, grey and coloured pictures.
 //!
-//! How the file is laid out, and packed on all cores, is [`crate::rasters::tiff::layout`]'s. Cloud-optimised, it has
-//! smaller and smaller copies beside the raster, each half the size of the one before down to a tile (means
-//! of the cells that have a value), and the raster's statistics as GDAL states them.
+//! [`crate::rasters::tiff::layout`] lays out the file, and compresses it on all cores. A cloud-optimised file has
+//! overviews beside the raster, each half the size of the one before, down to a tile; they are means of the cells that
+//! have a value. It also has the raster's statistics as GDAL states them.
 
 use std::borrow::Cow;
 use std::fmt;

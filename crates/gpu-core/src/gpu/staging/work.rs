@@ -1,8 +1,9 @@
 //! The jobs of copies, and which thread does them next.
 //!
-//! A piece to the device waits, is filled into a slot, is enqueued, and is done; its slot is on its way until somebody has
-//! waited for it. A piece from the device waits, is asked for with a slot, is on its way, has arrived, is drained, and is
-//! done. All of that is under one lock, which nobody holds for longer than it takes to go from one to the next.
+//! A piece to the device waits, is filled into a slot, is enqueued, and is done; its slot is on its way until somebody
+//! has waited for it. A piece from the device waits, gets a slot and is requested, is on its way, has arrived, is
+//! drained, and is done. One lock guards all of these states; a thread holds it no longer than one change of state
+//! takes.
 
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;

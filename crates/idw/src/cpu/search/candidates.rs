@@ -1,7 +1,7 @@
 //! The candidates of a patch, and their keys.
 //!
-//! A key is the square of a candidate's distance from a target, with the place of the candidate among all in its lowest
-//! bits: so a minimum of keys says whose it is. The squares are told apart by 42 bits of 52.
+//! A key is the square of a candidate's distance from a target, with the candidate's place among all in its lowest
+//! bits. So a minimum of keys says which candidate it is. Squares keep 42 of 52 bits to tell them apart.
 #![expect(clippy::needless_range_loop, reason = "as loops over lanes they become vectors")]
 
 use std::ops::Range;
@@ -18,8 +18,8 @@ pub(crate) const MOST: usize = 1 << 10;
 /// The bits of a key that say which candidate it is of.
 const PLACE: u64 = MOST as u64 - 1;
 
-/// The most points in the cells that candidates are sought in. Where a patch's have more, the targets are far from
-/// each other beside the points, or the cells are crowded.
+/// The most points in the cells that a patch searches for candidates. With more, either the targets are far apart
+/// compared with the points, or the cells hold too many points.
 const MAX_IN_CELLS: usize = 2 * MOST;
 
 /// The candidates of a patch: their places, and which of the sorted points they are.
@@ -101,7 +101,7 @@ impl Candidates {
             in_cells += run.len();
             in_cells <= MAX_IN_CELLS
         };
-        // Counted before any is looked at: a patch of targets far from each other ends here.
+        // Counts before it computes any distance: a patch of targets far from each other ends here.
         cells.are_few()
             && cells.runs(middle.index).all(&mut is_little)
             && cells.runs(middle.index).all(|run| self.extend(middle, run, most))

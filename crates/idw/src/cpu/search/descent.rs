@@ -1,13 +1,13 @@
-//! The neighbours of sixteen targets side by side, in the k-d tree: where cells do not serve, for points of any
+//! The neighbours of sixteen targets side by side, in the k-d tree. It serves where cells do not: for points of any
 //! density and targets however far from them.
 //!
-//! Plan: all targets go down together, to the leaves nearest to the middle of the patch first. A node is passed over where
-//! for every target it is farther than the last of that target's list; the points of a leaf give keys, of which the
-//! lists take the least (`min_lists`). A point is a candidate if any target may want it, so that those that the lists do not tell
-//! apart can be chosen from later. No radius is guessed, so none is wrong.
+//! Plan: all targets go down together, to the leaves nearest to the middle of the patch first. A node is skipped if for
+//! every target it is farther than the last entry of that target's list. The points of a leaf give keys, and the lists
+//! take the least of them (`min_lists`). A point is a candidate if any target may want it, so a later step can choose
+//! between points that the lists do not tell apart. No radius is guessed, so none is wrong.
 //!
-//! Where targets are far from each other beside the points, those between the middle and a target are each a little
-//! nearer to it than what came before, and all would be looked at. Such a patch begins with a few points near to each of its
+//! If targets are far from each other compared with the points, the points on the way from the middle to a target come
+//! nearer and nearer to it. The search would visit them all. Such a patch begins with a few points near to each of its
 //! targets.
 #![expect(clippy::needless_range_loop, reason = "as loops over lanes they become vectors")]
 

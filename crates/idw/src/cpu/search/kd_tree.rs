@@ -1,17 +1,17 @@
 //! Points halved again and again: a k-d tree (Bentley 1975, doi:10.1145/361002.361007), to search neighbours wherever
 //! points lie.
 //!
-//! Plan: all points are the root. Along the longest side of the box of a node's points the half that lies lower
-//! becomes one child, the other half the other, down to leaves of a few points. The halves are by number, not by length:
-//! so the tree is as deep for a heap within a heap, or beside a point at the other end of the world, as for even
-//! points, and what a search looks at follows from how many neighbours it wants. On the sphere places are unit
-//! vectors, where neither pole nor date line is a special place.
+//! Plan: all points are the root. A node divides its points across the longest side of their box: the lower half
+//! becomes one child, the upper half the other, down to leaves of a few points. The halves have equal numbers of
+//! points, not equal lengths. So the tree is as deep for a cluster within a cluster, or beside a point at the other end
+//! of the world, as for even points. The nodes that a search visits depend on how many neighbours it wants. On the
+//! sphere places are unit vectors, for which neither pole nor date line is special.
 //!
 //! Where points lie along an oblique line, boxes say little: their corners reach far beyond the points. So a node also
 //! knows how near to a diagonal of its box they all are.
 //!
-//! Points in one place no box tells apart. They stay one leaf, however many they are, in the order of their
-//! indices: so a search that wants a few looks at the first of them.
+//! No box tells points in one place apart. They stay one leaf, however many they are, in the order of their indices, so
+//! a search for a few neighbours visits only the first of them.
 
 use std::ops::Range;
 

@@ -1,5 +1,5 @@
-//! Lists of the least keys of sixteen targets side by side, in vectors of targets: 8 by AVX-512, 4 by AVX, and arrays
-//! that the compiler turns into what the processor has.
+//! Lists of the least keys of sixteen targets side by side, in vectors of targets: 8 by AVX-512, 4 by AVX. On other
+//! processors they are arrays that the compiler vectorises.
 
 /// Targets side by side.
 pub(crate) const LANES: usize = 16;
@@ -90,9 +90,9 @@ fn insert<V: Keys, const LEN: usize>(rows: &[Row], lists: &mut [Row]) {
 /// Keys that are sorted before they go into longer lists.
 const BATCH: usize = 16;
 
-/// Into longer lists keys go by batches: sorted, the batch takes the places of the greatest of a list where it has less,
-/// and a bitonic network (Batcher 1968, doi:10.1145/1468075.1468121) puts the list in order again. What finds no place gives
-/// the entry behind the list.
+/// Merges keys into longer lists by batches. A batch is sorted, and its least keys replace the greatest entries of a
+/// list where these are greater. Then a bitonic network (Batcher 1968, doi:10.1145/1468075.1468121) sorts the list
+/// again. The least key that found no place becomes the entry behind the list.
 #[inline(always)]
 fn merge_batches<V: Keys, const LEN: usize>(rows: &[Row], lists: &mut [Row]) {
     for at in (0..LANES).step_by(V::COUNT) {

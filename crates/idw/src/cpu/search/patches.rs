@@ -16,7 +16,7 @@ use crate::cpu::search::vector_weights::Abreast;
 use crate::search::Search;
 use crate::{Params, Targets};
 
-/// Patches in a row that cells did not serve: 2 to this, less one, are then left to the tree.
+/// After k patches in a row that the cells did not serve, the next 2^k - 1 go straight to the tree; k is at most this.
 const MAX_UNSERVED: u32 = 4;
 
 /// The targets of a search, by patches.
@@ -35,7 +35,7 @@ enum Order {
     Given,
     /// Targets that come one after the other along a curve.
     Curve(Vec<u32>),
-    /// So many columns and rows of a grid.
+    /// Rectangles of this many columns and rows of a grid.
     Grid { columns: usize, rows: usize },
 }
 

@@ -1,9 +1,9 @@
 //! The neighbours of a target that is searched by itself: in the cells around it, or in the k-d tree.
 //!
-//! Where about as many points lie as elsewhere, a radius that holds those wanted is estimated, and the points of the cells
-//! within are looked at. Else, and by quadrants, a search goes down the tree to the nearest leaves first, and keeps the
-//! nearest points as it meets them: a node farther than the last of these is passed over, and so is one that lies beside
-//! the quadrant or the ellipse.
+//! Where points are about as dense as elsewhere, the search estimates a radius that holds enough points, and visits the
+//! points of the cells within. Elsewhere, and for searches by quadrants, it goes down the tree to the nearest leaves
+//! first, and keeps the nearest points that it meets. It skips a node that is farther than the last of these points,
+//! and one that lies outside the quadrant or the ellipse.
 
 use kernels_rs::spatial::sphere;
 
@@ -22,7 +22,7 @@ const ALL_QUADRANTS: u8 = 4;
 /// How often a radius is widened before cells are given up.
 const MAX_TRIES: u32 = 4;
 
-/// Points that are looked at for each that may be listed, at most, before cells are given up.
+/// The most points to visit for each that may be listed, before the search leaves the cells for the tree.
 const MAX_LOOKS: usize = 8;
 
 /// A target as the search sees it.

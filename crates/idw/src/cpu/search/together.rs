@@ -1,15 +1,15 @@
 //! The neighbours of sixteen targets side by side, which share nearly all of their candidates.
 //!
-//! Plan: the points within a radius of the patch's middle are brought together once. Each of them gets a key for
-//! each target (`candidates`); lists of the least keys, one entry more than neighbours are wanted, are kept in
-//! vectors of targets (`min_lists`). By the triangle inequality a list is certain where its last neighbour lies nearer than
-//! the radius less the way from target to middle; where one is not, it says what radius is enough. A patch begins
-//! with a little more than the one before needed. Where the cells around hold too many points, or too few, the patch
-//! goes down the k-d tree (`descent`), and has its lists from there.
+//! Plan: the points within a radius of the patch's middle are gathered once. Each of them gets a key for each target
+//! (`candidates`). Lists of the least keys, one entry more than neighbours are wanted, are kept in vectors of targets
+//! (`min_lists`). By the triangle inequality a list is certain if its last neighbour is nearer than the radius less the
+//! distance from target to middle. A list that is not certain says what radius is enough. A patch begins with a little
+//! more than the one before needed. Where the cells around hold too many points, or too few, the patch goes down the
+//! k-d tree (`descent`), and has its lists from there.
 //!
-//! Where the keys of two entries of a list, or of its last neighbour and the next, agree but for the place,
-//! as points of a lattice do and those in one place, the target's neighbours are chosen from the candidates by
-//! their distances and indices, as in a search by itself. So all ways have the same neighbours in the same order.
+//! Two entries of a list, or its last neighbour and the next, may have equal keys but for the place. Points of a
+//! lattice do, and points in one place. Then the target's neighbours are chosen from the candidates by their distances
+//! and indices, as in a search by itself. So all methods find the same neighbours in the same order.
 #![expect(clippy::needless_range_loop, reason = "as loops over lanes they become vectors")]
 
 use crate::TooFewPoints;

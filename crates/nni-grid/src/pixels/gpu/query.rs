@@ -261,7 +261,7 @@ impl<'a> Queries<'a> {
         let sums = sums.map(Column::input);
         let by_rows_of =
             query_left::Args { sites, limits, lattice, results, sums, deviations, left };
-        // SAFETY: lengths are as the kernels ask; the list has room for all cells.
+        // SAFETY: lengths are as the kernels demand; the list holds all cells.
         unsafe {
             self.gpu.enqueue(in_boxes, Blocks::x(tiles), in_boxes_of)?;
             self.gpu.enqueue(by_rows, Left::blocks(self.gpu), by_rows_of)?;

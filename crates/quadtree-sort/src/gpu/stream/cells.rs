@@ -106,7 +106,7 @@ impl<'a> Keys<'a> {
     /// The points of the cells some levels below each of a level's, which are sorted.
     fn count_in(&self, large: &[u64], level: u32, levels: u32) -> Vec<u64> {
         let below = 2 * (level - key_level(self.frame));
-        // Those of them in each cell of the keys' level.
+        // The range of the large cells in each cell of the keys' level.
         let among = |key| {
             let cell = code_of(key, self.frame);
             let first = |cell: u64| large.partition_point(|&code| code >> below < cell);

@@ -1,16 +1,16 @@
 //! The nodes of a tree from those of its batches.
 //!
-//! Of a batch's nodes, level after level, the device gives the points of each and which quadrants are its children: a
-//! quarter of their bytes. All else follows from the nodes before: a child's code and first point from its parent and the
-//! children before it, and its own first child from how many children the nodes of its level have before it. So each
-//! piece of the tree is written once, in one pass, where it belongs.
+//! For each node of a batch, level after level, the device returns its points and which quadrants are its children: a
+//! quarter of the node's bytes. The rest follows from the nodes before. A child's code and first point follow from its
+//! parent and the children before it. A node's first child follows from how many children the nodes of its level have
+//! before it. So each piece of the tree is written once, in one pass, where it belongs.
 //!
-//! A piece is cut into parts, by the first of its levels with some hundred nodes: what is below some of these nodes is a
-//! part, and on each level its nodes follow each other. How many they are follows from the level above. First the pieces' nodes
-//! down to that level are written, and then all cores take a part after the other.
+//! A piece is cut into parts at the first of its levels with some hundred nodes. A part is what lies below some of
+//! these nodes, and on each level its nodes follow each other. The level above tells how many they are. First the
+//! pieces' nodes down to that level are written; then all cores take one part after the other.
 //!
-//! A cell with points in several batches is a node of each of them: of one level after the other, down to where the last
-//! cell of a batch and the first of the next part ways.
+//! A cell with points in several batches is a node of each of them. This holds level after level, down to where the
+//! last cell of a batch and the first of the next differ.
 
 use bytemuck::{Pod, Zeroable};
 use gpu_core::host_memory;
@@ -210,8 +210,8 @@ pub(super) fn join(pieces: &[Piece<'_>]) -> Result<Vec<Node>> {
     Ok(nodes)
 }
 
-/// How many of a piece's nodes each level has, as many as the one above has children: all of them, down to the level that
-/// parts begin below, and of each part.
+/// How many of a piece's nodes each level has, which is how many children the level above has. Counts all nodes down to
+/// the level below which parts begin, and then those of each part.
 fn levels(nodes: &[Brief]) -> Vec<Vec<usize>> {
     let (mut rest, mut count) = (nodes, vec![nodes.len().min(1)]);
     let mut counts = Vec::new();

@@ -1,9 +1,9 @@
 //! Points brought together by batches.
 //!
-//! Each thread takes a piece of the points after the other, and each piece has its room in every batch, so that the order
-//! is the same on any number of cores. A point after another goes to another batch; written one by one, each would bring
-//! its line of memory into the cache and push another out. So what a piece has for a batch waits until there are some lines
-//! of each column, which then go to memory whole and past the caches.
+//! Each thread takes one piece of the points after the other. Each piece has its own range in every batch, so the order
+//! is the same on any number of cores. Consecutive points go to different batches: written one by one, each would bring
+//! its line of memory into the cache and push another out. So a piece's points for a batch wait until each column has
+//! some full lines, which then go to memory whole and past the caches.
 
 use std::ops::Range;
 
@@ -124,8 +124,9 @@ impl<T: Copy> Target<T> {
         assert!(end <= room.end && room.end <= self.len);
         for first in (end - WRITTEN..end).step_by(Self::OF_LINE) {
             let slot = self.slot(first);
-            // SAFETY: the line lies in the room, which is in the column and the caller's, and begins where one of memory
-            // does, as the end of a line is the beginning of another; it is whole in the ring for the same reason.
+            // SAFETY: the line lies in `room`, which is in the column and the caller's. It begins where a line of
+            // memory does, since the end of a line is the beginning of another. It is whole in the ring for the same
+            // reason.
             unsafe { write_past_caches(ring.0.as_ptr().add(slot), self.start.add(first)) };
         }
     }

@@ -36,7 +36,7 @@ const OF_CODES: usize = 32;
 /// Bytes that a header has at most, with its greatest numbers of levels and of bins and the longest system.
 const LONGEST_HEADER: u64 = (FIXED + OF_CODES + (32 + 256) * 8 + MAX_OF_SYSTEM + ALIGNMENT) as u64;
 
-const SHORT: &str = "it is cut short";
+const SHORT: &str = "it ends too early";
 pub(crate) const CONTRADICTS: &str = "its header contradicts itself";
 
 /// The names of the types, by their numbers.

@@ -38,7 +38,7 @@ pub enum Error {
     },
     /// Lengths that lines cannot be divided by.
     #[error(
-        "lines cannot be divided into pieces of {longest} down to {least}: both must be above 0 and finite, and the second no \
+        "cannot divide lines into pieces of {longest} down to {least}: give lengths above 0 and finite, the second no \
          greater than the first"
     )]
     Splitting {

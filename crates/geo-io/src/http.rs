@@ -116,10 +116,10 @@ impl Remote {
         let version =
             [header::ETAG, header::LAST_MODIFIED].iter().find_map(|name| text_of(&response, name));
         if whole.is_some_and(|whole| whole != total || self.version != version) {
-            return Err(Failure::said("it has changed on the server while it was read"));
+            return Err(Failure::said("it has changed on the server since the first request"));
         }
         if first != start || last + 1 != end.min(total) {
-            return Err(Failure::said("the server gives another part than was asked for"));
+            return Err(Failure::said("the server gives another part than the requested one"));
         }
         let expected = last + 1 - first;
         let mut bytes = Vec::new();
@@ -136,7 +136,7 @@ impl Remote {
     fn read(&self, start: u64, length: u64) -> io::Result<Vec<u8>> {
         if start.checked_add(length).is_none_or(|end| end > self.length) {
             return Err(io::Error::other(format!(
-                "its {} bytes end before the part that is wanted",
+                "its {} bytes end before the requested part",
                 self.length
             )));
         }

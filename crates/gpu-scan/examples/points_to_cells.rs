@@ -47,7 +47,7 @@ fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
         match word.as_str() {
             "--device" => choice = value.parse()?,
             "--seed" => seed = value.parse()?,
-            _ => return Err(format!("{word}: only --device and --seed are known").into()),
+            _ => return Err(format!("{word}: give --device or --seed").into()),
         }
     }
     let device = Device::open(choice)?;

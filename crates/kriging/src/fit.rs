@@ -55,7 +55,7 @@ impl Variogram {
         }
         let fits = models.iter().map(|&model| fit(&lags, model));
         let best = fits.reduce(|best, fit| if fit.error < best.error { fit } else { best });
-        let best = best.ok_or(Error::Fit { reason: "no model is given" })?;
+        let best = best.ok_or(Error::Fit { reason: "the list of models is empty" })?;
         let is_good = best.error.is_finite() && best.variogram.check().is_ok();
         is_good.then_some(best).ok_or(Error::Fit { reason: "its numbers are beyond f64" })
     }

@@ -53,7 +53,7 @@ pub enum Error {
         most: u64,
     },
     /// Too little device memory to do anything.
-    #[error("a budget of {bytes} bytes of device memory is too small: at least {least} are needed")]
+    #[error("a budget of {bytes} bytes of device memory is too small: give at least {least}")]
     Budget {
         /// As given.
         bytes: u64,

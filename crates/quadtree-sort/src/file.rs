@@ -506,7 +506,7 @@ impl Header {
             )));
         }
         if header.own_checksum() != header.header_checksum {
-            return Err(damaged("the header is not as it was written"));
+            return Err(damaged("the header does not match its checksum"));
         }
         if header.version == WITHOUT_VALUES && (header.columns, header.directory) != (0, 0) {
             return Err(damaged("a file of version 1 has no values"));
@@ -542,7 +542,7 @@ impl Header {
     fn check_contents(&self, checksum: u32) -> Result<()> {
         match checksum == self.checksum {
             true => Ok(()),
-            false => Err(damaged("the contents are not as they were written")),
+            false => Err(damaged("the contents do not match their checksum")),
         }
     }
 

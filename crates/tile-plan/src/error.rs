@@ -77,7 +77,7 @@ pub enum Error {
         max_y: f64,
     },
     /// An input is named twice.
-    #[error("{path} is given twice: name each input once")]
+    #[error("the inputs name {path} twice: name each input once")]
     Twice {
         /// The input.
         path: String,

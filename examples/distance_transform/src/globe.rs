@@ -120,8 +120,8 @@ impl OnGlobe {
         let has_pole = has_pole.map_err(|error| anyhow!("--geodesic: {mask}: {error}"))?;
         ensure!(
             !has_pole,
-            "--geodesic: the first or the last row of {mask} lies at a pole, where no tile knows which site is the first: without plan it \
-             is done in one run"
+            "--geodesic: the first or the last row of {mask} lies at a pole, where no tile knows which site is the first: run \
+             distance_transform without plan"
         );
         Ok(())
     }

@@ -100,7 +100,7 @@ fn covering(args: &SurfaceArgs, b: Bounds) -> Result<GridSpec> {
     };
     ensure!(
         !args.geographic || cell <= 2.0 * POLE,
-        "--resolution {cell}: with --geographic cells are measured in degrees, and have at most 180"
+        "--resolution {cell}: with --geographic this is in degrees, at most 180"
     );
     let snapped = |low: f64, high: f64| {
         let first = in_cells(low, cell).floor();

@@ -15,7 +15,7 @@ use serde_json::Value;
 pub fn check(names: &[String]) -> Result<()> {
     for (i, name) in names.iter().enumerate() {
         ensure!(!name.is_empty(), "--value: a name is missing between the commas");
-        ensure!(!names[..i].contains(name), "--value {name}: the name is given twice");
+        ensure!(!names[..i].contains(name), "--value {name}: name each value once");
     }
     Ok(())
 }

@@ -248,9 +248,11 @@ impl Cloud {
                 bail!("none of the {read} points has a class of {:?}", list.0)
             }
             _ if sum(|t| t.dropped_outside) > 0 => {
-                bail!("none of the {read} points lies in --bounds and is of what is asked for")
+                bail!(
+                    "none of the {read} points lies in --bounds and passes --classes and --returns"
+                )
             }
-            _ => bail!("none of the {read} points is left: see --classes and --returns"),
+            _ => bail!("none of the {read} points passes --classes and --returns"),
         }
     }
 
@@ -266,7 +268,7 @@ impl Cloud {
         match parallel::first(self.x.len(), FINE, is_within) {
             Some(_) => Ok(()),
             None => bail!(
-                "none of the {} points lies in --bounds and is of what is asked for",
+                "none of the {} points lies in --bounds and passes --classes and --returns",
                 self.x.len()
             ),
         }

@@ -215,7 +215,7 @@ impl QueryArgs {
         let has_raster = !(self.raster.is_empty() && self.raster_of.is_empty());
         ensure!(
             self.nodata.is_none() || has_raster,
-            "--nodata is for --raster and --raster-of, and neither is given: an index keeps its own"
+            "--nodata is for --raster and --raster-of: give one of them, or leave out --nodata, since an index keeps its own"
         );
         let mut outputs: Vec<&Path> = self.output.iter().map(PathBuf::as_path).collect();
         for path in &outputs {

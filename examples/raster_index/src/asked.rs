@@ -222,7 +222,7 @@ impl Asked {
         };
         bail!(
             "{}: in row {row}, column {column} the value {value} does not match the bin or NODATA of {index}: give the \
-             raster and the --nodata that the index was built with",
+             raster and the --nodata that `raster_index build` had",
             path.display()
         )
     }

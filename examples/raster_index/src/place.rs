@@ -183,7 +183,7 @@ pub fn require_common_ground(first: Lying, second: Lying) -> Result<()> {
     for (path, place) in [first, second] {
         ensure!(
             place.transform.is_none(),
-            "{}: its cells are turned, mirrored or no squares ({place}): it is asked together with indices of the same cells alone; gdalwarp \
+            "{}: its cells are turned, mirrored or no squares ({place}): a query takes it with indices of the same cells only; gdalwarp \
              makes a raster of squares",
             path.display()
         );

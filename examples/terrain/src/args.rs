@@ -152,7 +152,7 @@ impl Args {
         self.drawing.check(&names)?;
         let outputs = self.paths();
         let options = Name::ALL.map(Name::option).join(", ");
-        ensure!(!outputs.is_empty(), "no product is asked for: give one of {options}");
+        ensure!(!outputs.is_empty(), "no product: give one of {options}");
         let outputs: Vec<&Path> = outputs.into_iter().map(PathBuf::as_path).collect();
         let inputs: Vec<PathBuf> =
             std::iter::once(&self.dem).chain(&self.drawing.colours).cloned().collect();

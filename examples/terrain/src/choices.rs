@@ -202,7 +202,7 @@ impl MethodArgs {
         for (is_given, option, name) in is_given {
             ensure!(
                 !is_given || names.contains(&name),
-                "{option} is for {}, which is not asked for",
+                "{option} is for {}: give both or neither",
                 name.option()
             );
         }

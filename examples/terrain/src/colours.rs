@@ -79,7 +79,11 @@ impl FromStr for Table {
             match words.first() {
                 Some(word) if word.starts_with('#') && line.contains("COLOR_MODEL") => {
                     let is_rgb = line.contains("COLOR_MODEL = RGB");
-                    ensure!(is_rgb, "{}: the only COLOR_MODEL that is read is RGB", about());
+                    ensure!(
+                        is_rgb,
+                        "{}: its COLOR_MODEL is not RGB, the only one that terrain reads",
+                        about()
+                    );
                     is_cpt = true;
                 }
                 Some(word) if word.starts_with(['#', '/']) => {}

@@ -136,7 +136,7 @@ fn write_contours(
     (dem, device): (&Dem, &Device),
     progress: &dyn Progress,
 ) -> Result<usize> {
-    let heights = dem.all().context("the heights were not read")?;
+    let heights = dem.all().context("the heights are not in memory")?;
     let lines = drawing.lines((heights, dem), device, progress);
     let lines = lines.with_context(|| dem.path().display().to_string())?;
     let of_file = lines.iter().map(|line| Ok((line.level, &line.points)));

@@ -100,7 +100,7 @@ impl GeoKeys {
         let promised = self.directory.get(3).copied().unwrap_or(0);
         let found = self.entries().count();
         if found != usize::from(promised) {
-            return Err(format!("its GeoTIFF keys are cut short: {found} of {promised} are there"));
+            return Err(format!("its GeoTIFF keys end too early: {found} of {promised} are there"));
         }
         self.entries().try_for_each(|entry| self.check_entry(entry))
     }

@@ -314,7 +314,7 @@ impl Crs {
             {
                 Ok(())
             }
-            _ => Err("one of them has no code, and they cannot be compared otherwise".to_owned()),
+            _ => Err("one of them has no code to compare".to_owned()),
         }
     }
 

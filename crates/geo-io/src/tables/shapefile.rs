@@ -63,7 +63,7 @@ fn system_of(path: &Path) -> Result<Crs> {
     Crs::from_wkt(&String::from_utf8_lossy(&text)).ok_or_else(|| {
         Error::malformed(
             path,
-            "the coordinate system that it states is not known: give it as WKT, or remove the file",
+            "it states an unknown coordinate system: give it as WKT, or remove the file",
         )
     })
 }

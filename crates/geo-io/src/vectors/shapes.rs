@@ -164,7 +164,7 @@ pub fn begins_with_polygon(path: &Path) -> Result<bool> {
         None => Ok(()),
         Some(geometry) => {
             first = Some(matches!(geometry, Geometry::Polygons(_)));
-            Err("the others are not wanted".to_owned())
+            Err("the first one is enough".to_owned())
         }
     });
     first.map_or_else(|| read.map(|_| false), Ok)
@@ -456,7 +456,7 @@ mod tests {
         assert_eq!(of("null"), Ok(None));
         let old = r#"{"type": "EPSG", "properties": {"code": 2056}}"#;
         assert_eq!(of(old), Ok(Some("EPSG:2056".to_owned())));
-        assert!(named("ESRI:54009").unwrap_err().contains("\"ESRI:54009\", which is not known"));
+        assert!(named("ESRI:54009").unwrap_err().contains("\"ESRI:54009\", an unknown system"));
         assert!(of(r#"{"type": "link"}"#).unwrap_err().contains("not known"));
     }
 

@@ -167,7 +167,7 @@ fn whatever_is_damaged_is_named() {
     }
     for length in [0, 1, 100, 172, whole.len() / 2, whole.len() - 1] {
         std::fs::write(&path, &whole[..length]).unwrap();
-        let error = read().expect_err("it is cut short");
+        let error = read().expect_err("it ends too early");
         assert!(error.to_string().contains("1.points"), "{error}");
     }
     std::fs::write(&path, [&whole[..], b"more"].concat()).unwrap();

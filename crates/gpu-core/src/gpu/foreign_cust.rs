@@ -45,7 +45,9 @@ impl Gpu {
     /// - [`Error::Driver`]: the driver failed.
     pub fn from_cust(context: &Context, stream: std::sync::Arc<CustStream>) -> Result<Self> {
         if cuda_driver::loaded().is_none() {
-            return Err(Error::NoDriver { reason: "none was loaded: call cust_init".to_owned() });
+            return Err(Error::NoDriver {
+                reason: "this process has loaded none: call cust_init".to_owned(),
+            });
         }
         let raw = CUcontext(context.as_raw().cast());
         // A context of `cust`'s makes itself current as it is cloned.

@@ -214,7 +214,7 @@ impl Index {
 
     /// Checks that the index is one for such parameters.
     pub(super) fn check(&self, params: &Params) -> Result<()> {
-        let with = "an index that was made for other parameters";
+        let with = "an index for other parameters";
         if self.about.ground.geographic != params.geographic {
             return Err(Error::Conflict { option: "geographic", with });
         }

@@ -173,7 +173,7 @@ impl Arguments {
             // SAFETY: passed on to the caller.
             let value = unsafe { *given.add(i) };
             if value.is_null() {
-                return Err(format!("argument {i} was not given"));
+                return Err(format!("argument {i} is missing"));
             }
             let start = copy.bytes.len();
             copy.starts.push(start);

@@ -59,7 +59,7 @@ impl Beyond {
 /// Refuses a plan whose scan is not there, or not whole.
 pub fn require_all(planned: &Planned) -> Result<()> {
     bands(planned).try_for_each(|band| open(planned, band).map(drop)).context(
-        "the tiles of this plan are made of what a scan finds: run distance_transform scan with this plan first",
+        "the tiles of this plan need a scan of the mask: run distance_transform scan with this plan first",
     )
 }
 

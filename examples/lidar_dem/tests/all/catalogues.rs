@@ -320,7 +320,7 @@ fn links_and_files_that_lead_nowhere_are_refused() {
         &["https://example.org/c.json is not on this machine"],
     );
     write(here, "circle.json", &link("./circle.json"));
-    refuses(here, &link("circle.json"), &[], &["circle.json", "it is linked to twice"]);
+    refuses(here, &link("circle.json"), &[], &["circle.json", "a second link leads to it"]);
     let option = ["tiles/0.laz", "--path-column", "file", "-o", "x.tif"];
     PROGRAM.fails(here, &option, &["--path-column: none of the inputs is a catalogue"]);
     for (name, text, words) in [

@@ -40,7 +40,7 @@ struct CellPoints {
 /// Opens the bins of a plan, which must be there.
 pub fn open_bins(planned: &Planned) -> Result<Bins> {
     let bins = planned.open_bins()?;
-    bins.context("tiles are made of bins: run point_quadtree bin with this plan first")
+    bins.context("tiles need bins: run point_quadtree bin with this plan first")
 }
 
 /// Reads the points of a tile's cells from the bins.

@@ -53,7 +53,7 @@ pub fn entries(
         })?;
         for link in links.into_iter().rev() {
             let from = || format!("{root}: {}, which {} links to", link.display(), path.display());
-            ensure!(seen.insert(link.clone()), "{}: it is linked to twice", from());
+            ensure!(seen.insert(link.clone()), "{}: a second link leads to it", from());
             let document = self::document(&link).with_context(from)?;
             let document = document.with_context(|| format!("{}: it is no STAC", from()))?;
             waiting.push((link, document));

@@ -147,7 +147,7 @@ impl Stated {
             && let Err(difference) = stated.compare(crs)
         {
             bail!(
-                "its system is said to be {stated}, and {path} is in {crs} ({difference}): mend the one that is wrong, or give --crs"
+                "it states the system {stated}, and {path} is in {crs} ({difference}): mend the one that is wrong, or give --crs"
             );
         }
         let by_footprint = is_part && self.bounds.is_none();
@@ -155,7 +155,7 @@ impl Stated {
             && let Err(difference) = stated.compare(crs)
         {
             bail!(
-                "its footprint is in {stated}, and {path} is in {crs} ({difference}): give --crs {crs}, and no footprint is used"
+                "its footprint is in {stated}, and {path} is in {crs} ({difference}): give --crs {crs} to ignore footprints"
             );
         }
         Ok(())

@@ -51,6 +51,9 @@ pub fn name(path: &Path) -> Result<String> {
 pub fn require_unchanged(input: &Input) -> Result<()> {
     let now = stamp(Path::new(&input.path))?;
     let path = &input.path;
-    ensure!(Some(now) == input.stamp, "{path} has changed since the plan was made: make it again");
+    ensure!(
+        Some(now) == input.stamp,
+        "{path} has changed since you made the plan: make the plan again"
+    );
     Ok(())
 }

@@ -134,7 +134,7 @@ impl<R: Recipe> Planned<R> {
         let version = held["version"].as_u64().unwrap_or(0);
         ensure!(
             version == u64::from(known),
-            "this plan is of version {version} of {name}'s, {known} is known here"
+            "this plan has version {version}, and this {name} reads version {known}: make the plan again"
         );
         Held::deserialize(held).context("this plan is damaged")
     }

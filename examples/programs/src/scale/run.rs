@@ -312,7 +312,7 @@ impl<R: Recipe> Run<'_, R> {
             let lost = device.check().err();
             let is_another = lost.is_some() && self.queue.lose(card);
             let error = match lost.is_some() {
-                true => error.context(format!("card {card}, {}, is lost", device.name())),
+                true => error.context(format!("card {card}, {}, fails every call", device.name())),
                 false => error,
             };
             if is_another && !job.is_second {

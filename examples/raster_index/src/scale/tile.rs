@@ -35,7 +35,7 @@ pub fn read(planned: &Planned, tile: &Tile) -> Result<Values> {
         let file = ValuesFile::open(Path::new(&input.path))?;
         let is_its = file.size()
             == ((place.column1 - place.column0) as usize, (place.row1 - place.row0) as usize);
-        ensure!(is_its, "{} has not the size that the plan was made for", input.path);
+        ensure!(is_its, "{} has another size than in the plan: make the plan again", input.path);
         let along = |from: u32, to: u32, first: u32| (from - first) as usize..(to - first) as usize;
         let rows = along(both.row0, both.row1, place.row0);
         let columns = along(both.column0, both.column1, place.column0);

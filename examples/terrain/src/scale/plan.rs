@@ -26,7 +26,7 @@ pub fn plan(args: &PlanArgs) -> Result<()> {
     let of = ending(path);
     ensure!(
         !["npz", "png"].contains(&&of[..]),
-        "{}: of .{of}, which is packed as one stream, a part cannot be read alone: tiles need a .npy, .tif, .vrt, .asc or \
+        "{}: tiles read parts, and a .{of} is packed as one stream: give a .npy, .tif, .vrt, .asc or \
          .zarr",
         path.display()
     );

@@ -234,7 +234,7 @@ fn heights_of_any_type_are_read() {
 fn what_is_wrong_gets_one_line() {
     let folder = folder_of_inputs();
     let fails = |words: &[&str], parts: &[&str]| PROGRAM.fails(folder.path(), words, parts);
-    fails(&["plane.tif"], &["no product is asked for", "--slope", "--contours"]);
+    fails(&["plane.tif"], &["no product: give", "--slope", "--contours"]);
     std::fs::write(folder.path().join("t.txt"), "0% red\n").unwrap();
     fails(
         &["plane.tif", "--slope", "s.tif", "--colours", "t.txt"],

@@ -126,7 +126,7 @@ impl Header {
         match word(&bytes, 8) {
             VERSION => {}
             other => {
-                return Err(bad(format!("it has version {other}, {VERSION} is known here")));
+                return Err(bad(format!("it has version {other}, and geo-io reads {VERSION}")));
             }
         }
         let header = Self::of(&bytes).ok_or_else(|| bad("its header is damaged".to_owned()))?;

@@ -117,7 +117,7 @@ impl Layout {
     /// tab at its start where it makes a field too many.
     pub fn divide(&self, line: &Line, fields: &mut Vec<Field>) -> Result<bool, String> {
         split(&line.text, self.separator, fields).map_err(|_| {
-            "has a quote that opens a field and is not closed on this line: write it twice if it belongs to the text, \
+            "has a quote that opens a field, and no quote closes it: write it twice if it belongs to the text, \
              and take line breaks out of fields"
                 .to_owned()
         })?;
@@ -296,9 +296,8 @@ impl Guess<'_> {
         let mut fields = Vec::new();
         split(&first.text, separator, &mut fields).map_err(|_| {
             let number = first.number;
-            let reason = format!(
-                "line {number} has a quote that opens a field and is not closed on this line"
-            );
+            let reason =
+                format!("line {number} has a quote that opens a field, and no quote closes it");
             Error::malformed(self.path, reason)
         })?;
         // A tab at the start makes a field only where the next line has as many.

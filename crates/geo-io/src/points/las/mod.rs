@@ -166,7 +166,7 @@ impl LasFile {
         }
         reader.rewind().map_err(|e| Error::read(path, e))?;
         let raw = raw::Header::read_from(&mut reader)
-            .map_err(|e| bad(format!("its header cannot be read: {e}")))?;
+            .map_err(|e| bad(format!("its header is no LAS header: {e}")))?;
         if raw.version.major != 1 || raw.version.minor > 4 {
             return Err(bad(format!("LAS version {} is not 1.0 to 1.4", raw.version)));
         }

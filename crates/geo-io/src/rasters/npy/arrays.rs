@@ -325,7 +325,7 @@ fn with_entry<R>(
     let method = packed.compression();
     if ![CompressionMethod::Stored, CompressionMethod::Deflated].contains(&method) {
         let reason = format!(
-            "its array {array} is packed by {method}, which is not read: save it by numpy.savez_compressed"
+            "its array {array} is packed by {method}, which geo-io does not read: save it by numpy.savez_compressed"
         );
         return Err(Error::malformed(path, reason));
     }

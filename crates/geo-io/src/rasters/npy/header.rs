@@ -41,7 +41,7 @@ impl Header {
         if source.read_exact(&mut signature).is_err() || signature != *b"\x93NUMPY" {
             return Err(Error::NotA { path: path.to_owned(), format: "NPY" });
         }
-        let cut = |_| bad("its header is cut short".to_owned());
+        let cut = |_| bad("it ends within its header".to_owned());
         let mut version = [0; 2];
         source.read_exact(&mut version).map_err(cut)?;
         let mut length = [0; 4];
@@ -71,7 +71,7 @@ impl Header {
         bytes.extend(text.as_bytes());
         let header = unwinding(|| NpyHeader::from_reader(&bytes[..]))
             .and_then(|header| header.map_err(|e| e.to_string()))
-            .map_err(|reason| format!("its header cannot be read: {reason}"))?;
+            .map_err(|reason| format!("its header is no NPY header: {reason}"))?;
         let element = match header.dtype() {
             DType::Plain(element) => element,
             DType::Record(fields) => {
@@ -91,12 +91,12 @@ impl Header {
                 .to_owned());
         }
         if !KNOWN.contains(&kind) {
-            return Err(format!("its type is {name}; {} are read", KNOWN.join(", ")));
+            return Err(format!("its type is {name}; geo-io reads {}", KNOWN.join(", ")));
         }
         let side = |&n: &u64| usize::try_from(n).map_err(|_| format!("a side of {n} is too long"));
         let shape = header.shape().iter().map(side).collect::<Result<Vec<usize>, _>>()?;
         if !(1..=2).contains(&shape.len()) {
-            return Err(format!("it has {} dimensions; 1 and 2 are read", shape.len()));
+            return Err(format!("it has {} dimensions; geo-io reads 1 and 2", shape.len()));
         }
         Ok(Self { shape, element, by_columns: header.order() == Order::Fortran, start })
     }

@@ -112,8 +112,8 @@ impl Codec {
                     _ => "of an unknown kind",
                 };
                 return Err(format!(
-                    "its compression is {name} ({number}), which is not read: \
-                     `gdal_translate -co COMPRESS=DEFLATE` makes a file of it that is"
+                    "its compression is {name} ({number}), which geo-io does not read: \
+                     `gdal_translate -co COMPRESS=DEFLATE` makes a file that it reads"
                 ));
             }
         })
@@ -169,7 +169,8 @@ impl TiffImage {
         }
         let is_lerc = directory.compression() == LercBlocks::CODE;
         if is_lerc && is_url(path) {
-            let reason = "it is packed by LERC, which is not read over HTTP: download it first";
+            let reason =
+                "it is packed by LERC, which geo-io does not read over HTTP: download it first";
             return Err(Error::malformed(path, reason));
         }
         let lerc = match is_lerc {
@@ -252,8 +253,8 @@ impl TiffImage {
                         .map_err(|e| Error::read(&self.path, e))?;
                 if is_first {
                     let reason = format!(
-                        "its block {block} is packed by the first version of LERC, which is not read: \
-                         `gdal_translate -co COMPRESS=DEFLATE` makes a file of it that is"
+                        "its block {block} is packed by the first version of LERC, which geo-io does not read: \
+                         `gdal_translate -co COMPRESS=DEFLATE` makes a file that it reads"
                     );
                     return Err(Error::malformed(&self.path, reason));
                 }
@@ -299,9 +300,10 @@ fn unread(path: &Path, image: &Ifd, error: tiff_reader::error::Error) -> Error {
         (UnsupportedSampleFormat(5 | 6), _) => "complex numbers".to_owned(),
         _ => return Error::malformed(path, error),
     };
-    let known = "integers of 8, 16, 32 and 64 bits, unsigned ones of 1 to 16, and floats of 16, 32 and 64 are";
+    let known =
+        "integers of 8, 16, 32 and 64 bits, unsigned ones of 1 to 16, and floats of 16, 32 and 64";
     let reason = format!(
-        "its samples are {what}, which are not read; {known}: `gdal_translate -ot` converts"
+        "its samples are {what}, which geo-io does not read. It reads {known}: `gdal_translate -ot` converts"
     );
     Error::malformed(path, reason)
 }

@@ -67,7 +67,7 @@ fn end_key<T: Cell>(high: f64) -> u64 {
 pub(crate) fn exact_key<T: Cell>(number: f64) -> Option<u32> {
     let key = first_key::<T>(number);
     let is_key = key <= u64::from(ends::<T>().1) && T::of_key(key as u32).to_f64() == number;
-    // Of +0 and -0 the least key is that of -0, which no cell has.
+    // The least key among +0 and -0 is that of -0, which no cell has.
     is_key.then(|| T::of_key(key as u32).key())
 }
 

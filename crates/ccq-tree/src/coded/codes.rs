@@ -121,7 +121,7 @@ impl<T: Number> Codes<T> {
         Ok(Self { values: ranks.into_iter().map(T::of_rank).collect(), are_bins: false })
     }
 
-    /// For each of these codes that of the whole; nothing where they are the same.
+    /// Returns the whole's code for each of these codes; nothing if the codes are the same.
     pub(super) fn in_whole(&self, whole: &Self) -> Result<Vec<u32>> {
         if self.values.len() == whole.values.len() {
             return Ok(Vec::new());

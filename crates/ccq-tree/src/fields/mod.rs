@@ -53,7 +53,7 @@ pub trait Aggregate<T>: Sync {
     /// What a node says.
     type Field: Copy + Send + Sync;
 
-    /// The field of so many cells of one value. Of a tree of bins the value is the bin's number.
+    /// Returns the field of `cells` cells of one value. In a tree of bins the value is the bin's number.
     fn of_value(&self, value: T, cells: u64) -> Self::Field;
 
     /// The field of both quadrants together. It is called in Z-order, from the north-west on.

@@ -39,7 +39,7 @@ impl WideSum {
         far * UNIT + near
     }
 
-    /// A part of it: the mean of so many values, finite if they are.
+    /// Returns the mean of `cells` values with this sum, finite if they are.
     pub(super) fn over(self, cells: u64) -> f64 {
         let count = cells as f64;
         let part = |[high, low]: [f64; 2]| {

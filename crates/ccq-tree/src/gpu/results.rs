@@ -188,7 +188,7 @@ pub fn top_k<T: Cell>(
     if wanted == 0 {
         return Ok(Vec::new());
     }
-    // From `low` on there are as many as wanted, and above `high` there are not.
+    // Enough cells lie from `low` on, and too few above `high`.
     while low < high {
         let middle = high - (high - low) / 2;
         let above = Keys(middle, u32::MAX);

@@ -35,8 +35,8 @@ use crate::{Bound, Cell, Error, Node, Number, Query, RasterRef, Result, Tree};
 /// The most conditions of a query.
 pub const MAX_CONDITIONS: usize = 8;
 
-/// What is asked of one raster: values in a range, or any; and the raster itself, where a range that cuts through bins
-/// asks for it.
+/// A condition on one raster: values in a range, or any. It may hold the raster itself, which a range that cuts through
+/// bins needs.
 ///
 /// ```
 /// use ccq_tree::{Condition, Params, Query, build, count};
@@ -88,7 +88,7 @@ impl<'a> Condition<'a> {
     }
 }
 
-/// A quadrant that a search gives. Of one that the window or the raster's edge cuts, the part inside counts.
+/// A quadrant that a search returns. If the window or the raster's edge cuts it, the part inside counts.
 ///
 /// ```
 /// use ccq_tree::{Condition, Params, Query, Window, build, quadrants};
@@ -236,7 +236,7 @@ impl<T: Cell> Searched for Tree<T> {
     }
 
     fn ranges(&self, (low, high): (Bound, Bound)) -> Ranges {
-        // Of values of at most 32 bits none lies between a whole number and the float next to it.
+        // No value of at most 32 bits lies between a whole number and the float next to it.
         Ranges::of::<T>((low.to_f64(), high.to_f64()), &self.params.bins)
     }
 
@@ -525,7 +525,7 @@ struct Refining<'a> {
 }
 
 impl Refining<'_> {
-    /// Calls `take` with those of some cells of a row that count, counted from the first.
+    /// Calls `take` with each of some cells of a row that counts, by its number from the first of them.
     fn each(
         &self,
         grid: &GridSpec,
@@ -559,8 +559,8 @@ fn lead<'a>(conditions: &[Condition<'a>]) -> &'a dyn Searched {
     trees.reduce(finer).expect("there is a condition")
 }
 
-/// Returns the grid of what a search finds: that of the tree with the smallest cells. Trees of other grids are asked at the centres of its
-/// cells.
+/// Returns the grid of what a search finds: that of the tree with the smallest cells. Trees of other grids are searched
+/// at the centres of its cells.
 ///
 /// ```
 /// use ccq_tree::{Condition, Params, build, search_grid};

@@ -94,7 +94,7 @@ pub fn triangulate(
     triangulate_for(workspace, index, Span::EMPTY)
 }
 
-/// As [`triangulate`], with a scale for the places that will be asked for, too: whose coordinates lie in `queries`.
+/// As [`triangulate`], with a scale that also suits later queries, whose coordinates lie in `queries`.
 ///
 /// # Errors
 /// As [`triangulate`].
@@ -113,7 +113,7 @@ pub fn triangulate_for(
     refuse_some_points(workspace, index)?;
     let (scale, predicates) = span.scale()?;
     let (sites, site_of) = sites_of(workspace, index, scale)?;
-    // The points' own unit: on a lattice f64 decides by it, by a finer one of the places that will be asked for it does not.
+    // The points' own unit: on a lattice f64 decides by it, but not by the finer unit of the queries.
     let stars = stars::of(workspace, &sites, own.predicates(scale)?, stars::most_visits)?;
     let Stars { starts, neighbours } = stars;
     Ok(DeviceTriangulation { index: sites, site_of, starts, neighbours, scale, span, predicates })

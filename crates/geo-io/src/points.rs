@@ -37,8 +37,8 @@ pub struct PointCloud {
     pub class: Option<Vec<u8>>,
     /// Further values, a column for each that [`CsvColumns::values`](crate::CsvColumns::values) names.
     pub values: Vec<Vec<f64>>,
-    /// The number of each point among all of its file, from 0, if [`Filter::numbered`] asks for it: that of its row in a table.
-    /// Beyond 2^32 points they begin at 0 again.
+    /// The number of each point among all of its file, from 0, if [`Filter::numbered`] is set; in a table, the number
+    /// of its row. After 2^32 points the numbers begin at 0 again.
     pub numbers: Option<Vec<u32>>,
     /// The coordinate reference system, where the file states one.
     pub crs: Option<Crs>,
@@ -52,7 +52,8 @@ pub struct PointCloud {
     pub strays: Strays,
     /// What the file has that was passed over, in words.
     pub notes: Vec<String>,
-    /// Whether no point was looked at but a sample, since the file's header has all of them outside of the filter's bounds.
+    /// Whether only a sample of the points was read, since the file's header has all of them outside of the filter's
+    /// bounds.
     pub is_left_out: bool,
 }
 
@@ -62,8 +63,8 @@ impl PointCloud {
         self.x.len()
     }
 
-    /// No points yet, of a LAS file: with room for some, so many further values of each, and their numbers if the filter asks for
-    /// them.
+    /// An empty cloud of a LAS file with memory for `room` points, `values` further values of each, and their numbers
+    /// if the filter wants them.
     pub(crate) fn of_las(room: usize, values: usize, filter: &Filter) -> Self {
         let column = || Vec::with_capacity(room);
         let class = Some(Vec::with_capacity(room));
@@ -90,8 +91,8 @@ impl PointCloud {
             })
     }
 
-    /// Makes room in a cloud without points for as many as are expected, if the system gives it: in large pages, where
-    /// columns that grow are of small ones. What is not there after all costs nothing.
+    /// Reserves memory for the expected points in an empty cloud, if the system gives it. This memory is in large
+    /// pages, while columns that grow have small ones. Memory for points that do not come costs nothing.
     pub(crate) fn expect(&mut self, points: u64) {
         let room = usize::try_from(points).unwrap_or(usize::MAX);
         for column in self.columns() {
@@ -273,7 +274,7 @@ pub struct Filter {
     pub numbered: bool,
 }
 
-/// The attributes of a point that a filter looks at.
+/// The attributes of a point that a filter checks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Attributes {
     pub x: f64,
@@ -367,7 +368,7 @@ impl Keep<'_> {
         }
     }
 
-    /// Whether points are held against the bounds of their file's header now.
+    /// Whether to compare points with the bounds of their file's header now.
     pub fn is_to_check(&self, cloud: &PointCloud, is_last: bool) -> bool {
         match self {
             Self::All { is_checked, .. } => *is_checked && is_last,

@@ -1,5 +1,5 @@
-//! Inputs that can be read once, from their beginning to their end: named pipes, standard input, `<(..)` of a shell. Readers
-//! seek, and some look at a header first; so what comes through a pipe goes to a temporary file, which stands for the pipe
+//! Inputs that can be read once, from their beginning to their end: named pipes, standard input, `<(..)` of a shell.
+//! Readers seek, and some read a header first. So the bytes of a pipe go to a temporary file, which stands for the pipe
 //! until its points were read.
 
 use std::collections::HashMap;

@@ -28,7 +28,7 @@ pub(crate) const ASCII_TAG: u16 = 34737;
 /// How well-known text begins in a citation.
 const TEXT_BEGINS: &str = "ESRI PE String = ";
 
-/// The longest text that GDAL (3.6) takes from a citation. Of a longer one it takes the beginning, which is no system.
+/// The longest text that GDAL (3.6) takes from a citation. GDAL cuts a longer text off, and the beginning is no system.
 const LONGEST_CITED: usize = 2399 - TEXT_BEGINS.len();
 
 /// The three GeoTIFF tags that state a coordinate reference system (OGC 19-008r4).
@@ -370,7 +370,7 @@ fn ascii_only(text: &str, most: usize) -> String {
     text.chars().map(|c| if is_plain(c) { c } else { '?' }).take(most).collect()
 }
 
-/// What keys that were dropped mean for a user; `None` where there are none.
+/// Tells a user what the dropped keys mean; `None` if no key was dropped.
 pub(crate) fn words_on_dropped(dropped: &[u16]) -> Option<String> {
     let mut numbers: Vec<u16> = dropped.iter().copied().filter(|&key| key != 0).collect();
     numbers.sort_unstable();

@@ -30,7 +30,7 @@ const WRAPPERS: [&str; 4] = ["COMPD_CS", "COMPOUNDCRS", "BOUNDCRS", "SOURCECRS"]
 pub(super) enum Kind {
     Geographic,
     Projected,
-    /// Of a building site or a machine: of no known place on the Earth.
+    /// The system of a building site or a machine, at no known place on the Earth.
     Local,
 }
 

@@ -215,7 +215,7 @@ impl Header {
             }
             let what = format!("its field {name} has no value");
             words.next(path)?.ok_or_else(|| Error::malformed(path, what))?;
-            // Of two the first counts.
+            // The first of two equal fields counts.
             match FIELDS.iter().position(|field| name.eq_ignore_ascii_case(field)) {
                 Some(field) => {
                     stated[field].get_or_insert_with(|| words.text());

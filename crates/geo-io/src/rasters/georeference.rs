@@ -288,8 +288,8 @@ impl Stated {
         }
     }
 
-    /// Reads the tags of an image. Of a scale and a matrix the scale counts, as in GDAL. Where `is_point`, the tags place the
-    /// middle of a pixel.
+    /// Reads the tags of an image. If it has both a scale and a matrix, the scale counts, as in GDAL. With `is_point`,
+    /// the tags place the middle of a pixel.
     fn of_tiff(image: &Ifd, is_point: bool) -> Self {
         let numbers = |tag| image.tag(tag).and_then(|tag| tag.value.as_f64_vec());
         let points = numbers(MODEL_TIEPOINT).unwrap_or_default();

@@ -159,7 +159,7 @@ impl VirtualRaster {
             return Ok(());
         }
         let file = self.source(&source.path)?;
-        // Of what lies beyond the source's own edge there is nothing.
+        // Beyond the source's own edge there are no pixels.
         let (width, height) = file.size();
         let (from_columns, from_rows) =
             (source.from(0, to_columns, width), source.from(1, to_rows, height));

@@ -153,8 +153,8 @@ pub fn has_features(path: &Path) -> Result<bool> {
     Kind::of(path).map_or(Ok(is_geojson), of_table)
 }
 
-/// Whether the first geometry of a file that [`read_features`] reads is a polygon or several. False for a file without geometries. Of a
-/// table no more rows are read than tell.
+/// Whether the first geometry of a file that [`read_features`] reads is a polygon or several. False for a file without
+/// geometries. Reads a table only up to its first geometry.
 ///
 /// # Errors
 /// As [`read_features`], up to this geometry.

@@ -379,7 +379,7 @@ impl Guess<'_> {
                     Ok(named([x, y, z]))
                 }
                 _ if values == [true; 3] => Ok(row(numbers(), xyz)),
-                // A row may lack a number; names are none.
+                // A row may lack a number, but names are not numbers at all.
                 _ if !is_strict && values.contains(&true) => Ok(row(numbers(), xyz)),
                 _ if !is_strict => Ok(named(xyz)),
                 _ => Err(self.no_column(texts, wanted[0])),
@@ -449,7 +449,7 @@ impl Guess<'_> {
         Ok(xyz)
     }
 
-    /// Where a name stands. Of names that differ in their case alone that of the wanted one's counts.
+    /// Returns where a name stands. Among names that differ only in case, the one with the wanted case counts.
     fn position(&self, names: &[String], wanted: &str) -> Result<Option<usize>> {
         let same: Vec<usize> = (0..names.len()).filter(|&i| names[i] == wanted).collect();
         let lower = wanted.to_lowercase();

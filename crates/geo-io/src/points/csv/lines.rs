@@ -88,7 +88,7 @@ impl<'a, R: BufRead> Lines<'a, R> {
         self.nuls
     }
 
-    /// The next lines, up to so many, which `next` will give.
+    /// Returns up to `most` lines that `next` will return.
     pub fn look_ahead(&mut self, most: usize) -> Result<&mut VecDeque<Line>> {
         while self.ahead.len() < most {
             let mut line = Line::default();

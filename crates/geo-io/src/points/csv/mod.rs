@@ -194,7 +194,7 @@ struct Rows<'a, R> {
     empty: Option<Error>,
     /// Comments below the first row.
     comments: u64,
-    /// Rows whose value is that which many programs write where there is none.
+    /// Rows with the number that many programs write for a missing value.
     without_value: u64,
     /// Whole numbers that floats of 64 bits do not hold, and the first of them.
     rounded: u64,

@@ -37,7 +37,7 @@ const ROOM: u64 = 1 << 16;
 
 /// The chunks that hold points, as a file's table states them.
 pub(super) struct Table {
-    /// Where they lie. Of chunks of one size each has as many points as the last may have.
+    /// Where they lie. If chunks have one size, each has as many points as the last may have.
     pub chunks: Vec<Chunk>,
     /// The points of all, where the file states them beside its header.
     pub points: Option<u64>,
@@ -93,7 +93,7 @@ impl Table {
         (most.unwrap_or(u64::MAX).saturating_sub(last), most)
     }
 
-    /// The chunks that hold the first so many points. Refuses where they hold fewer.
+    /// Returns the chunks that hold the first `points` points. Fails if the chunks hold fewer.
     pub fn of_points(&self, points: u64) -> Result<Vec<Chunk>, String> {
         let mut rest = points;
         let mut taken = Vec::new();
@@ -124,7 +124,7 @@ fn points_of_layered(las: &LasFile, chunk: &Chunk) -> std::io::Result<u64> {
     Ok(u32::from_le_bytes(count).into())
 }
 
-/// Refuses a chunk table of which more is claimed than the file can hold: whoever reads it asks for memory by that.
+/// Refuses a chunk table that claims more than the file can hold, since its readers allocate memory by that.
 pub(super) fn check_table(las: &LasFile, vlr: &LazVlr) -> Result<(), String> {
     let missing = || "its chunk table is missing".to_owned();
     if !is_chunked(vlr) {

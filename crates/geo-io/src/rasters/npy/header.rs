@@ -114,7 +114,7 @@ impl Header {
     /// Bytes of all elements.
     ///
     /// # Errors
-    /// Where there are at most so many bytes, and these are fewer.
+    /// If the elements need more than `most` bytes.
     pub fn bytes(&self, path: &Path, most: u64) -> Result<u64> {
         let sides = self.shape.iter().map(|&n| n as u128);
         let bytes = sides.fold(u128::from(self.element_bytes()), u128::saturating_mul);

@@ -317,7 +317,7 @@ fn mended(stated: &Ifd, length: u64) -> Result<(BTreeMap<u16, TagValue>, u64), S
                 .ok_or_else(|| format!("its tag {code}, {name}, holds other than it should"))?,
             None => tag.value.clone(),
         };
-        // Of two tags of a number the first counts.
+        // The first of two tags with one number counts.
         tags.entry(tag.code).or_insert(value);
     }
     let first = |tags: &BTreeMap<u16, TagValue>, code, default| {
@@ -329,7 +329,7 @@ fn mended(stated: &Ifd, length: u64) -> Result<(BTreeMap<u16, TagValue>, u64), S
         tags.remove(&PREDICTOR);
     }
     let mut block_bytes = 0;
-    // Of several bands a file is refused, whatever its blocks are.
+    // A file of several bands is refused later, whatever its blocks are.
     if first(&tags, BANDS, 1) == 1 {
         let [width, height] = [WIDTH, HEIGHT].map(|code| first(&tags, code, 0));
         let blocks = Blocks {
@@ -343,7 +343,7 @@ fn mended(stated: &Ifd, length: u64) -> Result<(BTreeMap<u16, TagValue>, u64), S
     Ok((tags, block_bytes))
 }
 
-/// Returns whole numbers that are not negative with so many bytes each; `None` for anything else.
+/// Returns non-negative whole numbers as numbers of `bytes` bytes each; `None` for anything else.
 fn of_width(value: &TagValue, bytes: usize) -> Option<TagValue> {
     macro_rules! signed {
         ($values:expr) => {

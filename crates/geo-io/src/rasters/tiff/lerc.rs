@@ -1,8 +1,8 @@
 //! Blocks of a TIFF that LERC packs.
 //!
-//! LERC has two versions. A blob of the first, `CntZImage`, states its own columns and rows, and the decoder makes room for these
-//! before anybody compares them with the block's. No writer of TIFF makes such blobs: libtiff, and so GDAL, writes the second
-//! version alone. So a block that holds one is refused before it is decoded.
+//! LERC has two versions. A blob of the first, `CntZImage`, states its own columns and rows, and the decoder allocates
+//! memory for these before anybody compares them with the block's. No writer of TIFF makes such blobs: libtiff, and so
+//! GDAL, writes the second version alone. So a block that holds one is refused before it is decoded.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};

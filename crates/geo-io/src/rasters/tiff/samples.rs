@@ -241,7 +241,7 @@ impl Blocks {
     }
 }
 
-/// What is to be said of a file with further images, such as pages: overviews and masks are none.
+/// Describes a file with further images, such as pages. Overviews and masks are not further images.
 fn note_on_images(path: &Path, file: &TiffFile) -> Option<String> {
     const REDUCED_OR_MASK: u32 = 1 | 4;
     let kind = |image: &Ifd| image.tag(SUBFILE_TYPE).and_then(|tag| tag.value.as_u32());

@@ -136,7 +136,7 @@ impl Nested {
         let lines = |node: &Node| node.list()?.iter().map(line).collect::<Result<Vec<_>, String>>();
         Ok(match self.kind {
             Kind::Point => match row {
-                // A list of no numbers, or a point of which the numbers are missing.
+                // An empty list, or a point without its numbers.
                 Node::List(list) if list.is_empty() => Geometry::Points(Vec::new()),
                 Node::Value(None) => Geometry::Points(Vec::new()),
                 row => Geometry::Points(vec![vertex(row)?]),

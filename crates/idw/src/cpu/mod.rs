@@ -1,8 +1,8 @@
 //! Inverse distance weighting on the CPU, on all cores.
 //!
-//! Points are sorted (`index`). Then every point counts for every target (`pairs`), or the neighbours of each target are
-//! searched (`search`). Of a radius that holds many points no list is made: they are summed as all pairs are, far ones
-//! expanded (`pairs::limit`). A sum that f32 or a vector cannot be trusted with is made anew (`f64_value`).
+//! Points are sorted (`index`). Then every point counts for every target (`pairs`), or the neighbours of each target
+//! are searched (`search`). A radius that holds many points has no list: its points are summed as all pairs are, with
+//! far ones expanded (`pairs::limit`). `f64_value` computes a sum again that f32 or vectors may get wrong.
 
 mod f64_value;
 mod index;
@@ -189,7 +189,7 @@ fn search<T: Number>(
         let index = Index::to_tile(index.data, index.geographic);
         match leave_out {
             false => pairs::within(&index, targets, &many, params, exponents, values, progress)?,
-            // All of them, since each leaves out the point next to that of the one before.
+            // All points, not only `many`: the targets of a chunk must leave out points that follow one another.
             true => {
                 let all =
                     pairs::leave_one_out_within(&index, targets, params, exponents, progress)?;

@@ -43,7 +43,7 @@ use crate::{Number, Params, Result, Targets, expansion};
 /// Points whose sums are taken together.
 const TILE: usize = 256;
 
-/// Sums of weights beyond these, and squares of distances, are computed anew; as in the kernels.
+/// Sums of weights and squares of distances beyond these are computed again in f64, as in the kernels.
 const LEAST: f64 = 8.5e-22;
 const GREATEST: f64 = 3.0e38;
 const FARTHEST: f64 = 1.0e18;
@@ -188,7 +188,7 @@ fn order_of(
 struct Chunks<'a> {
     index: &'a Index<'a>,
     targets: Targets<'a>,
-    /// The targets one after the other, where that is not their own order: with the expansion.
+    /// The order of the targets, if it is not their own: with the expansion.
     order: Option<&'a [u32]>,
     params: &'a Params,
     exponents: Option<&'a [f64]>,
@@ -322,7 +322,7 @@ impl Chunks<'_> {
     }
 }
 
-/// What all points make of a target.
+/// The values of a target from all points.
 struct Found {
     /// Up to four values.
     values: [f64; 4],
@@ -330,7 +330,7 @@ struct Found {
 }
 
 impl Found {
-    /// With each value and the weight that goes with it: they are the same but for rounding.
+    /// Collects each column's value and its weight: the weights are the same but for rounding.
     fn of(columns: usize, value: impl Fn(usize) -> (f64, Weight)) -> Self {
         let mut found = Self { values: [0.0; 4], weight: Weight::NONE };
         for (v, of_column) in found.values[..columns].iter_mut().enumerate() {
@@ -444,17 +444,17 @@ impl<'a> Summer<'a> {
             Self::Globe(globe) => globe.add(chunk, sums),
             Self::ExpandedDouble(tree) => tree.add(chunk, sums),
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: the processor has these instructions: it was looked up.
+            // SAFETY: a check has found these instructions on the processor.
             Self::Expanded(tree, Width::Avx512) => unsafe { expanded_avx512(tree, chunk, sums) },
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: the processor has these instructions: it was looked up.
+            // SAFETY: a check has found these instructions on the processor.
             Self::Expanded(tree, Width::Avx2) => unsafe { expanded_avx2(tree, chunk, sums) },
             Self::Expanded(tree, Width::Plain) => tree.add::<Array<f32, 8>>(chunk, sums),
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: the processor has these instructions: it was looked up.
+            // SAFETY: a check has found these instructions on the processor.
             Self::Single(staged, Width::Avx512) => unsafe { add_avx512(staged, chunk, sums) },
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: the processor has these instructions: it was looked up.
+            // SAFETY: a check has found these instructions on the processor.
             Self::Single(staged, Width::Avx2) => unsafe { add_avx2(staged, chunk, sums) },
             Self::Single(staged, Width::Plain) => add::<Array<f32, 8>>(staged, chunk, sums),
             Self::Double(staged) => add_double(staged, chunk, sums),
@@ -496,7 +496,7 @@ fn add_double(staged: &Staged<f64>, chunk: &Chunk, sums: &mut Sums) {
             add::<Array<f64, 8>>(staged, chunk, sums);
         }
         if is_x86_feature_detected!("avx2") {
-            // SAFETY: the processor has these instructions: it was looked up.
+            // SAFETY: a check has found these instructions on the processor.
             return unsafe { wide(staged, chunk, sums) };
         }
     }

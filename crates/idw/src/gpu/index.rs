@@ -57,7 +57,7 @@ pub struct Index {
     cells: Option<Cells>,
 }
 
-/// What parameters search, each of which has a part of the index.
+/// The kinds of search that parameters need; each has a part of the index.
 #[derive(Clone, Copy, Debug, Default)]
 struct Needs {
     /// All pairs.
@@ -124,7 +124,7 @@ pub(super) struct Cells {
     pub starts: Column<u32>,
     /// The index of each sorted point.
     pub order: Column<u32>,
-    /// Places as those of [`Tiled`].
+    /// Places in the form of [`Tiled`].
     pub places: Column<f64>,
 }
 
@@ -264,7 +264,7 @@ impl Index {
         }
     }
 
-    /// The sum of the first value less its offset, and that of the squares of what the mean leaves.
+    /// Returns the sum of the first value less its offset, and the sum of the squared differences from the mean.
     pub(super) fn moments(&self, workspace: &mut Workspace) -> Result<Column<f64>> {
         let gpu = workspace.gpu().clone();
         let (n, len) = (self.len(), self.len() as u64);

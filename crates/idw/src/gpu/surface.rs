@@ -52,7 +52,7 @@ impl<T: Number> DeviceSurface<T> {
         })
     }
 
-    /// Values over parts of the points, in so many columns for so many targets.
+    /// Combines values over parts of the points, in this many columns for this many targets.
     pub(super) fn of_means(
         values: Column<T>,
         grid: Option<GridSpec>,

@@ -40,7 +40,7 @@ pub(crate) struct Tree<'a> {
     items: Vec<Item>,
     /// What the points of each leaf are relative to.
     origins: Vec<[f64; 2]>,
-    /// Of leaves: what is far is expanded where it loses nothing.
+    /// Tests sums over leaves; far items are expanded only where f32 loses nothing.
     doubt: Doubt<'a>,
     points: Sources,
     nodes: Sources,

@@ -176,11 +176,11 @@ impl Globe {
                 globe.walk(chunk, sums);
             }
             if is_x86_feature_detected!("avx512f") {
-                // SAFETY: the processor has these instructions: it was looked up.
+                // SAFETY: a check has found these instructions on the processor.
                 return unsafe { widest(self, chunk, sums) };
             }
             if is_x86_feature_detected!("avx2") {
-                // SAFETY: the processor has these instructions: it was looked up.
+                // SAFETY: a check has found these instructions on the processor.
                 return unsafe { wide(self, chunk, sums) };
             }
         }

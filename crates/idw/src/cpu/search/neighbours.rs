@@ -47,9 +47,9 @@ impl Candidate {
 pub(crate) struct Scratch {
     /// The neighbours, nearest first.
     pub candidates: Vec<Candidate>,
-    /// Whether there are as many as the parameters want.
+    /// Whether the search found as many as the parameters want.
     pub enough: bool,
-    /// Whether there are so many that they are summed without a list, which is empty.
+    /// Whether there are too many for a list, which is then empty: they are summed without one.
     pub many: bool,
     /// Where a search by itself goes on.
     pub way: Way,

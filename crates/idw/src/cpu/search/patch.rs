@@ -28,7 +28,7 @@ pub(crate) struct Lanes {
 }
 
 impl<'a, 'b> Patch<'a, 'b> {
-    /// Of at least one target, each with the point that it leaves out.
+    /// Makes a patch of at least one target, each with the point that it leaves out.
     pub fn new(
         index: &'a Index<'b>,
         targets: impl Iterator<Item = ((f64, f64), Option<u32>)>,

@@ -1,5 +1,5 @@
-//! Searches wherever points lie: what they find, by the definition, and what they cost, in looks at points and nodes, which
-//! no other work on the machine changes.
+//! Searches wherever points lie: what they find, by the definition, and what they cost, in visits to points and nodes.
+//! Other work on the machine does not change these counts.
 
 use std::f64::consts::TAU;
 

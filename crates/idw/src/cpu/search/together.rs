@@ -69,7 +69,7 @@ impl Together {
             self.list(&middle.index.order, search);
             let needed = self.needed(search, apart);
             if is_whole || radius >= limit || needed <= radius {
-                // To the next patch it is about as far as this one is wide: so much more is enough.
+                // The next patch is about as far away as this one is wide, so this much more is enough.
                 let wider = f64::min(needed * WIDER, needed + 2.0 * widest);
                 self.radius = Some(wider).filter(|radius| radius.is_finite());
                 return true;
@@ -137,7 +137,7 @@ impl Together {
         (sorted, squared)
     }
 
-    /// Which targets have their neighbours, and as many as are wanted, in the first entries of their lists.
+    /// Which targets have all their wanted neighbours in the first entries of their lists.
     #[inline(always)]
     pub fn settled(&self, search: &Search) -> [bool; LANES] {
         let wanted = search.max_points as usize;

@@ -24,7 +24,7 @@ pub struct EmpiricalParams {
     pub cutoff: f64,
     /// The distances up to the cutoff are divided into so many lags of equal width.
     pub lags: u32,
-    /// Of more points so many are drawn, and their pairs taken.
+    /// If there are more points than this, this many are drawn, and their pairs taken.
     pub sample: u32,
     /// The seed of the sample.
     pub seed: u64,
@@ -93,8 +93,9 @@ pub struct Empirical {
 }
 
 impl Empirical {
-    /// Makes the empirical variogram of the first value of points, on all cores: the same bits on any number of them. Of more points
-    /// than the sample has, a [`Sample`] counts. Cost: half the square of the points taken; 10,000 points have 5e7 pairs.
+    /// Makes the empirical variogram of the first value of points, on all cores: the same bits on any number of them.
+    /// If there are more points than a sample has, a [`Sample`] of them counts. Cost: half the square of the points
+    /// taken; 10,000 points have 5e7 pairs.
     ///
     /// # Errors
     /// As [`interpolate`](crate::interpolate) for the points; [`gpu_core::Error::Parameter`] and [`gpu_core::Error::TooMany`] for the

@@ -88,8 +88,8 @@ impl Dependence {
         Ok(Self { params, all, open: None, circles: Vec::new() })
     }
 
-    /// Looks at the cells that were not settled before, with all points at hand; gives whether all are settled now. `known`
-    /// is the ground of which every point is at hand that was wanted, if any was.
+    /// Checks the cells that were not settled before, with all points known so far. Returns whether all are settled
+    /// now. `known` is the ground whose wanted points the caller has all given.
     ///
     /// Cost: the triangulation of the points, and a walk for each cell that is not settled.
     ///
@@ -424,7 +424,7 @@ impl Wanted {
         part(y, [self.area.min_y, self.area.max_y])
     }
 
-    /// The ground outside of which none is wanted; `None` where none is at all.
+    /// Returns the smallest ground outside of which no point is wanted; `None` if no point is wanted at all.
     pub fn bounds(&self) -> Option<Bounds> {
         let marked = (0..PARTS * PARTS).filter(|&part| self.parts[part as usize]);
         let ground = marked.map(|part| self.ground([part % PARTS, part / PARTS], 1));

@@ -114,7 +114,8 @@ fn stars_of(workspace: &mut Workspace, index: &DeviceIndex<f64>, params: &OnGrid
     Ok(Stars { places, starts, neighbours, firsts, members, hints, sites: len, scene })
 }
 
-/// Where the points of each site begin, and the points of all sites, those of one in the order in which they were given.
+/// Returns where the points of each site begin, and the points of all sites. The points of one site are in the order in
+/// which they were given.
 fn members_of(
     workspace: &mut Workspace,
     found: &DeviceTriangulation,

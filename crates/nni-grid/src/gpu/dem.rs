@@ -44,7 +44,7 @@ impl Tallies {
 pub(crate) enum Counted {
     /// The method on pixels.
     Queried,
-    /// The method on pixels, where cells were looked at again after the queries.
+    /// The method on pixels, with a pass over the cells after the queries.
     Finished,
     /// The exact method, which uses points outside the grid too.
     Exactly,

@@ -81,7 +81,7 @@ struct Run<'a> {
     params: &'a OnGrid,
     limits: &'a QueryLimits,
     progress: &'a dyn Progress,
-    /// Of the rows of the query circle.
+    /// The spans of the rows of the query circle.
     spans: Vec<i32>,
     /// The diagram, and that of the turned raster, once they have been made.
     nearest: Option<[Vec<u32>; 2]>,

@@ -12,13 +12,13 @@ use crate::params::OnGrid;
 use crate::pixels::limits::QueryLimits;
 use crate::{Error, Result, ValueScale, Weights};
 
-/// What the queries look at.
+/// The data that all queries read.
 pub(super) struct Scene<'a, const N: usize> {
     pub nearest: &'a [u32],
     pub sites: &'a Sites<N>,
     pub raster: GridSpec,
     pub limits: &'a QueryLimits,
-    /// Of the rows of the query circle.
+    /// The spans of the rows of the query circle.
     pub spans: &'a [i32],
     pub scales: [ValueScale; N],
     pub params: &'a OnGrid,
@@ -32,7 +32,7 @@ pub(super) struct Layers<const N: usize> {
 }
 
 impl<const N: usize> Layers<N> {
-    /// Makes them the means with those of the turned raster; of the counts, the greater.
+    /// Replaces the layers by their means with the turned raster's; of two counts, takes the greater.
     pub fn unite(&mut self, turned: &Self) {
         let floats = |layer: &mut Vec<f32>, other: &Vec<f32>| {
             let last = other.len().wrapping_sub(1);

@@ -20,7 +20,7 @@ use crate::pixels::limits::QueryLimits;
 /// The Voronoi diagram of the points, and the values of its sites.
 pub(super) struct Sites {
     pub nearest: DeviceGrid<u32>,
-    /// Of all pixels: those of sites were written.
+    /// The values of all pixels; only sites have theirs written.
     pub values: Column<i32>,
     /// Whether `nearest` is of the raster turned by half a circle, whose values lie as in the other.
     pub is_turned: bool,

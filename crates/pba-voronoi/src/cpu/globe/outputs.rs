@@ -24,7 +24,7 @@ pub(super) struct Poles([Option<(usize, u32)>; 2]);
 
 impl Poles {
     pub fn of<C: Column>(candidates: &Candidates<C>, tables: &Tables) -> Self {
-        // Of the northernmost row with sites and of the southernmost.
+        // The sites of the northernmost row with sites and of the southernmost.
         let site = |row: usize, winner: Option<&u32>| {
             let winner = *winner.filter(|_| tables.is_pole(row as u32))?;
             // Each site is its own candidate.

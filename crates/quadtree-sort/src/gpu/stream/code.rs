@@ -82,7 +82,7 @@ impl Coder {
                 && is_x86_feature_detected!("avx512bw")
                 && is_x86_feature_detected!("avx512dq")
             {
-                // SAFETY: the processor has these instructions: it was looked up.
+                // SAFETY: a check has found these instructions on the processor.
                 return unsafe { widest(self, keys, x, y) };
             }
             if is_x86_feature_detected!("avx2") {

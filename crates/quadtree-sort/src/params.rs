@@ -148,7 +148,7 @@ impl Params {
             height = width;
         }
         let cells = (1u64 << self.max_level) as f64;
-        // Of a side of no length every place is in the first cell, whatever the factor.
+        // If a side has no length, every place is in the first cell, whatever the factor.
         let per_unit = |side: f64| (cells / side).min(f64::MAX);
         let frame = Frame {
             west: bounds.min_x,

@@ -190,7 +190,7 @@ pub fn join<'a>(parts: &[Part<'a>]) -> Result<Joined<'a>> {
 }
 
 impl Joined<'_> {
-    /// Places a cell, by level and code, and all below it, of which the parts are these. Whether it has points.
+    /// Places a cell, by level and code, and all below it; `parts` are its parts. Returns whether it has points.
     fn place(&mut self, (level, code): (u32, u64), parts: Range<usize>) -> bool {
         let (start, count) =
             (self.points, self.parts[parts.clone()].iter().map(Part::points).sum());
@@ -268,7 +268,7 @@ impl Joined<'_> {
         })
     }
 
-    /// What was given, and what became of it. Looks at all nodes.
+    /// Returns how many points were given, and how many are in the tree. Visits all nodes.
     pub fn summary(&self) -> Summary {
         let mut summary = Summary {
             points: self.like.given,

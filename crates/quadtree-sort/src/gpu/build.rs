@@ -39,7 +39,7 @@ pub(super) struct Call<'a> {
     pub share: Share,
 }
 
-/// Which of the points of a larger tree a build is given: those of some cells that follow each other.
+/// The points of a larger tree that a build is given: those of some consecutive cells.
 #[derive(Clone, Copy)]
 pub(super) struct Share {
     /// Code and level of the first and of the last of these cells; see `kernels_rs::quadtree`'s `Cut`.
@@ -108,7 +108,7 @@ impl Call<'_> {
         }
     }
 
-    /// Builds with room for some nodes; gives no tree where there are more.
+    /// Builds with memory for a number of nodes; returns no tree if there are more.
     fn attempt<T: Coordinate, K: DeviceCode>(
         &self,
         workspace: &mut Workspace,
@@ -319,8 +319,8 @@ impl Call<'_> {
         Ok(coded)
     }
 
-    /// Sorts the points of nodes above the threshold by the bits down to another level. The nodes are those of a level,
-    /// whose first and end are given.
+    /// Sorts the points of nodes above the threshold by the bits down to another level. The nodes are those of one
+    /// level, from its first to its end.
     fn sort_unsettled<K: DeviceCode>(
         &self,
         workspace: &mut Workspace,

@@ -1,7 +1,7 @@
 //! Searches in a tree on the device: see `kernels_rs::quadtree::queries`.
 //!
-//! The same answers as those of [`Quadtree`](crate::Quadtree)'s methods, in device memory. What lies there is not
-//! looked at beforehand: a place or a region that is none finds nothing.
+//! The answers are those of [`Quadtree`](crate::Quadtree)'s methods, in device memory. Places and regions there are not
+//! checked beforehand: an invalid one finds nothing.
 
 use device_std::host::Kernel;
 use device_std::{In, Out};

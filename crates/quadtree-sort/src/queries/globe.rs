@@ -106,7 +106,7 @@ impl Search<'_> {
         2.0 - 2.0 * most - SLACK
     }
 
-    /// Looks at all points of a leaf.
+    /// Compares all points of a leaf.
     fn look(&mut self, leaf: &Node) {
         for place in leaf.points() {
             let point = unit_vector(self.tree.x[place], self.tree.y[place]);

@@ -39,7 +39,7 @@ impl Coder {
             let (keys, of_block) = self.code(keys, x, y);
             ranges = [0, 1].map(|axis| Range::join(ranges[axis], of_block[axis]));
             for &key in keys {
-                // There is none for those left out.
+                // Points that are left out have no count.
                 if let Some(count) = counts.get_mut(usize::from(key)) {
                     *count += 1;
                 }

@@ -58,7 +58,7 @@ impl Brief {
 
 /// Where a piece's nodes are on the host, level after level.
 pub(super) enum Briefs<'a> {
-    /// In a part of the memory for those of all pieces: a few large pages, which come and go fast.
+    /// In a part of the memory for all pieces' nodes: a few large pages, which the system maps and unmaps fast.
     Shared(&'a mut [Brief]),
     /// In memory of its own.
     Own(Vec<Brief>),
@@ -89,7 +89,7 @@ pub(super) struct Piece<'a> {
     pub ends: [(u64, u32); 2],
 }
 
-/// The first level of a piece with so many nodes is where its parts begin.
+/// A piece's parts begin at its first level with this many nodes.
 const CUT: usize = 256;
 
 /// Parts of a piece, at most.
@@ -236,7 +236,7 @@ fn cut(nodes: usize) -> Vec<usize> {
     (0..PARTS).map(|part| end(part + 1) - end(part)).collect()
 }
 
-/// The deepest level of which each piece shares its first node with the piece before.
+/// For each piece, the deepest level at which it shares its first node with the piece before.
 fn shared(pieces: &[Piece<'_>]) -> Vec<Option<u32>> {
     let with_before = |pair: &[Piece<'_>]| {
         let ([_, (last, of_last)], [(first, of_first), _]) = (pair[0].ends, pair[1].ends);
@@ -282,7 +282,7 @@ fn rooms<'a>(
     rooms
 }
 
-/// Writes levels, of which the first is given with the nodes above. What is below the last begins at a place.
+/// Writes levels. The nodes above the first are `above`; the level below the last begins at `below`.
 fn write(first: usize, above: &[Node], levels: &mut [Level<'_>], below: usize) {
     for number in 0..levels.len() {
         let first_child = levels.get(number + 1).map_or(below, |level| level.at);

@@ -286,8 +286,8 @@ pub(crate) fn of_thread() -> i64 {
     OF_THREAD.get()
 }
 
-/// The memory that some work uses: for each pointer into it, how many bytes from there, and what
-/// for. What lies in no live allocation is left out; that is for other checks.
+/// The memory that some work uses: for each pointer into it, how many bytes from there, and what for. Pointers outside
+/// of live allocations are left out, since other checks find them.
 pub(crate) struct Used {
     parts: Vec<(Arc<Allocation>, Range<u64>, Access)>,
     reach: Reach,
@@ -332,7 +332,7 @@ impl Used {
     }
 }
 
-/// Allocates device memory for a graph, which is not there before [`revive`].
+/// Allocates device memory for a graph; the memory does not exist before [`revive`].
 pub(crate) fn reserve(size: usize, device: usize) -> Result<u64, Refused> {
     let address = allocate(size, device)?;
     let table = lock();
@@ -389,7 +389,7 @@ fn take_out(address: u64) -> Option<Arc<Allocation>> {
     Some(found)
 }
 
-/// Frees device memory, after a look at its red zones.
+/// Frees device memory, and checks its red zones first.
 pub(crate) fn free(address: u64) -> Result<(), Refused> {
     let Some(allocation) = take_out(address) else {
         Report::new(
@@ -414,7 +414,7 @@ pub(crate) fn free(address: u64) -> Result<(), Refused> {
     file_all(reports)
 }
 
-/// Puts a freed allocation into quarantine; the oldest leave, with a last look.
+/// Puts a freed allocation into quarantine; the oldest leave after a last check.
 fn quarantine(allocation: Arc<Allocation>) -> Vec<Report> {
     if allocation.size > QUARANTINE_BYTES {
         return Vec::new();
@@ -437,8 +437,7 @@ fn file_all(reports: Vec<Report>) -> Result<(), Refused> {
     if clean { Ok(()) } else { Err(Refused::Damaged) }
 }
 
-/// Looks at all red zones and all freed memory, if anything ran since the last time; what is
-/// found is reported.
+/// Checks all red zones and all freed memory, if anything ran since the last check. Reports what it finds.
 pub(crate) fn check() -> Result<(), Refused> {
     let mut table = lock();
     if !std::mem::take(&mut table.unchecked) {

@@ -117,7 +117,7 @@ impl History {
 /// An access of new work to an allocation.
 pub(crate) struct Use<'a> {
     pub(crate) history: &'a Mutex<History>,
-    /// Addresses, of which those of a launch are just the ones it was given.
+    /// Addresses; a launch has just the addresses that it was given.
     pub(crate) bytes: Range<u64>,
     pub(crate) reach: Reach,
     pub(crate) access: Access,

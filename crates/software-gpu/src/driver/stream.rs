@@ -47,7 +47,7 @@ struct Event {
 static STREAMS: Handles<Stream> = Handles::new();
 static EVENTS: Handles<Event> = Handles::new();
 
-/// The error of a stream that is none, or none of the current context.
+/// Fails for a stream that does not exist, or not in the current context.
 pub(super) fn known(stream: usize) -> Outcome {
     if DEFAULT_STREAMS.contains(&stream) { Ok(()) } else { own(stream).map(|_| ()) }
 }

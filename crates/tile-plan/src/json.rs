@@ -97,7 +97,7 @@ fn shared(tiles: &[Tile]) -> Option<usize> {
     let ends = tiles.iter().enumerate().map(|(i, tile)| (tile.row + tile.height, false, i));
     let begins = tiles.iter().enumerate().map(|(i, tile)| (tile.row, true, i));
     let mut events: Vec<(u32, bool, usize)> = ends.chain(begins).collect();
-    // Of a row, tiles that end before it come before those that begin with it.
+    // Within a row, tiles that end before it come before those that begin with it.
     events.sort_unstable();
     let mut crossed: BTreeMap<u32, u32> = BTreeMap::new();
     for (_, begins, i) in events {

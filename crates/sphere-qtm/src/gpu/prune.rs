@@ -37,7 +37,7 @@ pub(super) fn voronoi(
     with_capacity(gpu, places, params, diagram, capacity)
 }
 
-/// The same with room for so many candidates in all lists. Too few make it slow, not wrong.
+/// The same with memory for `capacity` candidates in all lists. Too few make it slow, not wrong.
 fn with_capacity(
     gpu: &Gpu,
     places: &Places,

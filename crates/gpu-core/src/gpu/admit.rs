@@ -42,7 +42,7 @@ pub(crate) enum Home<'a> {
 /// A home in the words that a kernel's argument carries it in.
 type Words = [MaybeUninit<usize>; 3];
 
-/// As many words as a home takes, of which the rest is not looked at.
+/// The words of a home; unused ones are not read.
 union Packed<'a> {
     home: Home<'a>,
     words: Words,

@@ -52,7 +52,7 @@ impl Job {
     }
 }
 
-/// What becomes of a slot by a job.
+/// What a job did with its slot.
 pub(super) enum Done {
     Filled(Loaded),
     Sent(Sent),

@@ -476,7 +476,7 @@ mod tests {
         (0..n as u32).map(|i| hash(hash(i))).collect()
     }
 
-    /// Sorts by the lowest 8 bits, one pass, or by all, four, and looks at the result.
+    /// Sorts by the lowest 8 bits (one pass) or by all (four), and checks the result.
     fn check(w: &mut Workspace, keys: &[u32], bits: Range<u32>) {
         let input = w.gpu().upload(keys).unwrap();
         let mut output = w.gpu().zeroed::<u32>(keys.len()).unwrap();
@@ -502,7 +502,7 @@ mod tests {
         gpu.synchronize().unwrap();
     }
 
-    /// Statuses of the first sort of a round must not pass for those of its last.
+    /// The last sort of a round must not take the first sort's statuses for its own.
     #[test]
     fn epochs_that_come_again_are_told_apart() {
         let (gpu, _) = open();

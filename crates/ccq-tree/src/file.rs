@@ -26,7 +26,7 @@ const VERSION: u32 = 3;
 /// The most bytes of a reference system.
 const MAX_OF_SYSTEM: usize = 1 << 16;
 
-/// What parts begin at multiples of.
+/// Parts begin at multiples of this.
 const ALIGNMENT: usize = 64;
 
 /// Bytes before the level starts, and before those what a coded tree's header has more.
@@ -45,7 +45,7 @@ pub(crate) const KINDS: [&str; 9] = ["u8", "i16", "u16", "i32", "u32", "f32", "f
 /// How many of them cells can have.
 const OF_CELLS: u32 = 6;
 
-/// What a header says; the sums of the other parts too.
+/// The header's fields, with the sums of the other parts.
 struct Header {
     kind: u32,
     grid: GridSpec,
@@ -59,7 +59,7 @@ struct Header {
     codes: Option<CodesHeader>,
 }
 
-/// What a coded tree's header has more.
+/// The further fields of a coded tree's header.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CodesHeader {
     /// The type of the values.
@@ -125,8 +125,8 @@ fn header_of_file(path: &Path) -> Result<Header> {
 }
 
 impl<T: Cell> Tree<T> {
-    /// Writes the tree to a file, which appears whole or not at all ([`gpu_core::files`]). A file that is there is replaced,
-    /// be it the one that this tree was read from.
+    /// Writes the tree to a file, which appears whole or not at all ([`gpu_core::files`]). It replaces an existing
+    /// file, even the one that this tree was read from.
     ///
     /// # Errors
     /// [`Error::File`].

@@ -50,7 +50,7 @@ impl RasterRef<'_> {
 }
 
 impl RasterRef<'_> {
-    /// What a range of values and NODATA are as ranks of its type.
+    /// Returns a range of values, and NODATA, as ranks of the raster's type.
     pub(crate) fn wanted(self, range: Option<(Bound, Bound)>, nodata: Option<Bound>) -> Wanted {
         fn of<T: Number>(_: &[T], range: Option<(Bound, Bound)>, nodata: Option<Bound>) -> Wanted {
             Wanted::of::<T>(range, nodata)

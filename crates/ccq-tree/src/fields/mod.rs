@@ -50,7 +50,7 @@ use crate::{Cell, CodedTree, Codes, Condition, Error, Number, Quadrant, Query, R
 /// # }
 /// ```
 pub trait Aggregate<T>: Sync {
-    /// What a node says.
+    /// The field of a node.
     type Field: Copy + Send + Sync;
 
     /// Returns the field of `cells` cells of one value. In a tree of bins the value is the bin's number.
@@ -60,7 +60,7 @@ pub trait Aggregate<T>: Sync {
     fn combine(&self, a: Self::Field, b: Self::Field) -> Self::Field;
 }
 
-/// What a search by fields says of a quadrant.
+/// The answer of a search by fields about a quadrant.
 ///
 /// Example: see [`Fields`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -227,7 +227,7 @@ struct Counted<'a, T> {
     tiers: Vec<Tier>,
     trees: u32,
     bins: Bins,
-    /// What the squares of cells that are divided have in their patches.
+    /// The patches of the divided squares of cells.
     patches: Column<u32>,
     /// The elements above each tier, a summary of three words each.
     elements: Vec<Column<[u32; 3]>>,

@@ -223,7 +223,7 @@ pub(crate) trait Looked {
     fn kind(&self) -> u32;
     /// The bytes of its cells.
     fn cells(&self) -> In<'_, u8>;
-    /// What a range of values and NODATA are as ranks of its type.
+    /// Returns a range of values, and NODATA, as ranks of the raster's type.
     fn wanted(&self, range: Option<(Bound, Bound)>, nodata: Option<Bound>) -> Wanted;
 }
 
@@ -371,7 +371,7 @@ pub(super) fn require_aligned(own: &GridSpec, finest: &GridSpec, levels: u32) ->
     })
 }
 
-/// What a search counts.
+/// The counts of a search.
 pub(super) struct Counted {
     /// The quadrants of each square, and a zero.
     pub counts: Column<u32>,

@@ -162,9 +162,9 @@ fn bounds<T: Cell>(
     Ok((sum.to_host()?[0], (ends[0], ends[1])))
 }
 
-/// Returns the `k` cells with the greatest values in a window, the greatest first. Of equal values the first in
-/// Z-order comes first. The result is that of [`top_k`](crate::top_k()) on the host. Waits for the cells, so it
-/// cannot be captured.
+/// Returns the `k` cells with the greatest values in a window, the greatest first. Among equal values the first in
+/// Z-order comes first. The result is that of [`top_k`](crate::top_k()) on the host. Waits for the cells, so it cannot
+/// be captured.
 ///
 /// The least of the `k` values is found by bisection, with at most 32 counts. Then all leaves from that value on
 /// are fetched. Where many cells have that value, these leaves have more than `k` cells.

@@ -154,13 +154,13 @@ impl DeviceTriangulation {
         (self.starts, self.neighbours)
     }
 
-    /// What coordinates were multiplied by.
+    /// Returns the factor of the coordinates.
     #[doc(hidden)]
     pub fn scale(&self) -> Scale {
         self.scale
     }
 
-    /// What decides exactly about the coordinates.
+    /// Returns the exact predicates for these coordinates.
     #[doc(hidden)]
     pub fn predicates(&self) -> Predicates {
         self.predicates
@@ -205,7 +205,7 @@ fn span_of(gpu: &Gpu, x: Slice<'_, f64>, y: Slice<'_, f64>) -> Result<Span> {
     let arguments =
         find_span::Args { x: x.input(), y: y.input(), len: x.len() as u32, span: span.output() };
     let blocks = Blocks::for_each(&find_span, u64::min(x.len() as u64, SPAN_THREADS))?;
-    // SAFETY: the columns are as long as said.
+    // SAFETY: the columns are as long as stated.
     unsafe { gpu.enqueue(find_span, blocks, arguments)? };
     let span: [i64; SPAN] = span.to_host()?.try_into().unwrap_or([0; SPAN]);
     let magnitude = |i: u32| f64::from_bits(span[i as usize] as u64);

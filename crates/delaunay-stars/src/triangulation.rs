@@ -187,13 +187,13 @@ impl Triangulation {
         &self.places
     }
 
-    /// What brings coordinates to where decisions are exact.
+    /// Returns the scale that makes decisions about coordinates exact.
     #[doc(hidden)]
     pub fn scale(&self) -> Scale {
         self.scale
     }
 
-    /// What decides about coordinates times the scale.
+    /// Returns the exact predicates for scaled coordinates.
     #[doc(hidden)]
     pub fn predicates(&self) -> Predicates {
         self.predicates

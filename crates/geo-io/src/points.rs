@@ -44,13 +44,13 @@ pub struct PointCloud {
     pub crs: Option<Crs>,
     /// The lowest and the highest elevation of the file, kept or not, as its header or its table has it.
     pub heights: Option<[f64; 2]>,
-    /// The same of each further value: of a table's column its lowest and highest, of a LAS file what the field can hold.
+    /// The same for each further value: a table's column has its lowest and highest, a LAS file the range of the field.
     pub ranges: Vec<Option<[f64; 2]>>,
     /// What was read, kept and dropped.
     pub tally: Tally,
     /// Points that lie where their file's header says that there are none.
     pub strays: Strays,
-    /// What the file has that was passed over, in words.
+    /// Parts of the file that were passed over, in words.
     pub notes: Vec<String>,
     /// Whether only a sample of the points was read, since the file's header has all of them outside of the filter's
     /// bounds.
@@ -102,7 +102,7 @@ impl PointCloud {
         }
     }
 
-    /// Adds some points of another cloud of the same columns, which is numbered from the number `first` on; not its tally.
+    /// Adds some points of another cloud with the same columns, numbered from `first` on. Does not add its tally.
     pub(crate) fn append(
         &mut self,
         path: &Path,
@@ -319,10 +319,10 @@ fn contains(b: &Bounds, x: f64, y: f64) -> bool {
     x >= b.min_x && x <= b.max_x && y >= b.min_y && y <= b.max_y
 }
 
-/// Points that are read at once at least: more than a chunk of a LAZ file has as a rule.
+/// The least number of points that are read at once: more than most chunks of a LAZ file have.
 const LEAST_BATCH: usize = 1 << 16;
 
-/// What becomes of the points that a reader keeps.
+/// What a reader does with the points that it keeps.
 pub(crate) enum Keep<'a> {
     /// They stay in its cloud.
     All {
@@ -341,7 +341,7 @@ pub(crate) enum Keep<'a> {
 }
 
 impl Keep<'_> {
-    /// Whether points leave the reader before it has come to its end.
+    /// Whether the reader hands points on before it has read all.
     pub fn is_by_batches(&self) -> bool {
         matches!(self, Self::Batches { .. })
     }
@@ -355,12 +355,12 @@ impl Keep<'_> {
     pub fn batch(&self, usual: usize) -> usize {
         match self {
             Self::All { at_once, .. } => (usual / at_once).max(LEAST_BATCH),
-            // What is kept of one batch waits for the next.
+            // The kept points of one batch wait for the next.
             Self::Batches { most, .. } => usual.min(most.div_ceil(2)),
         }
     }
 
-    /// How many points a cloud may take before it is handed on.
+    /// Returns how many points a cloud may take before it is handed on.
     pub fn room(&self, cloud: &PointCloud) -> usize {
         match self {
             Self::All { .. } => usize::MAX,
@@ -376,13 +376,13 @@ impl Keep<'_> {
         }
     }
 
-    /// Whether what is kept so far is to be handed on: another batch may not fit beside it, or it was the last.
+    /// Whether to hand on the kept points now: another batch may not fit beside them, or this was the last.
     pub fn is_due(&self, cloud: &PointCloud, is_last: bool) -> bool {
         let Self::Batches { most, .. } = self else { return false };
         !cloud.is_empty() && (is_last || cloud.len() >= most.div_ceil(2))
     }
 
-    /// Hands on what is kept so far, where that is due.
+    /// Hands on the kept points, if that is due.
     pub fn hand_on(&mut self, cloud: &mut PointCloud, is_last: bool) -> Result<()> {
         if !self.is_due(cloud, is_last) {
             return Ok(());
@@ -397,7 +397,7 @@ impl Keep<'_> {
     }
 }
 
-/// What the header of a point file says of all its points.
+/// The statements of a point file's header about all its points.
 ///
 /// Example: see [`read_header`](crate::read_header).
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -410,13 +410,13 @@ pub struct Header {
     pub heights: Option<[f64; 2]>,
     /// The coordinate reference system.
     pub crs: Option<Crs>,
-    /// What of it is not believed or was passed over, in words.
+    /// Statements that are not believed, and parts that were passed over, in words.
     pub notes: Vec<String>,
 }
 
 /// The part of the file name behind the last dot, in lower case.
 pub(crate) fn ending(path: &Path) -> String {
-    // Of an address what stands before the question.
+    // In an address, the part before the question mark.
     let text = path.to_string_lossy();
     let path = match is_url(path) {
         true => Path::new(text.split(['?', '#']).next().unwrap_or_default()),

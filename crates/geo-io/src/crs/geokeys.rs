@@ -146,7 +146,7 @@ impl GeoKeys {
         self.double(SEMI_MAJOR_AXIS).map(|radius| radius * unit)
     }
 
-    /// What they state of heights, if anything.
+    /// Returns what the keys state of heights, if anything.
     pub(super) fn heights(&self) -> Option<Heights> {
         let unit = self.short(VERTICAL_UNITS).and_then(metres_of);
         let code = self.short(VERTICAL_TYPE).filter(|&code| code != USER_DEFINED && code != 0);
@@ -172,7 +172,8 @@ impl GeoKeys {
         self.doubles.get(usize::from(offset)).copied()
     }
 
-    /// What defines the system, without words and without what rasters' values are: sorted keys with their values.
+    /// Returns the keys that define the system, sorted, with their values: without texts and without the kind of raster
+    /// values.
     pub(super) fn without_words(&self) -> Vec<(u16, u16, Option<u64>)> {
         let counts = |e: &[u16; 4]| e[1] != ASCII_TAG && e[0] != RASTER_TYPE;
         let value = |e: [u16; 4]| match e[1] {

@@ -30,7 +30,8 @@ pub struct MultiFileReader<'a> {
 }
 
 impl<'a> MultiFileReader<'a> {
-    /// What `filter` keeps, with the columns of tables that `columns` names; as many files at once as there are cores.
+    /// Keeps the points that `filter` keeps, with the columns of tables that `columns` names. Reads as many files at
+    /// once as there are cores.
     pub fn new(filter: &'a Filter, columns: &'a CsvColumns) -> Self {
         Self { filter, columns, at_once: rayon::current_num_threads(), is_checked: false }
     }
@@ -192,7 +193,7 @@ impl Drop for Stops<'_> {
     }
 }
 
-/// What a reading thread tells of its file.
+/// Passes the progress of a reading thread on to the queue.
 struct Watch<'a> {
     queue: &'a Queue,
     number: usize,

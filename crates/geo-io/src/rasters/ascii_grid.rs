@@ -19,7 +19,7 @@ use crate::rasters::pam;
 use crate::rasters::values_file::Windows;
 use crate::{ArrayData, Crs, Error, Georeference, Number, Result, SampleType};
 
-/// Bytes of a word at most; no number has so many.
+/// Bytes of a word at most; no number has this many.
 const LONGEST: usize = 1024;
 
 /// Places of rows that are kept at most.
@@ -171,7 +171,7 @@ fn place_of(path: &Path, header: &Header) -> Result<(Georeference, Vec<String>)>
     Ok((Georeference { transform: header.transform, crs }, notes))
 }
 
-/// What stands before the values.
+/// The lines before the values.
 struct Header {
     /// Columns and rows.
     size: (usize, usize),

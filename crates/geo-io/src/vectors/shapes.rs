@@ -170,7 +170,7 @@ pub fn begins_with_polygon(path: &Path) -> Result<bool> {
     first.map_or_else(|| read.map(|_| false), Ok)
 }
 
-/// What gets a feature: its geometry, and its properties where they are wanted.
+/// Takes a feature: its geometry, and its properties if they are wanted.
 type Take<'a> = dyn FnMut(Option<Geometry>, JsonObject) -> Result<(), String> + 'a;
 
 /// Gives each feature of a file, and the system that it states, with what the user should know.

@@ -55,7 +55,7 @@ pub struct Position {
     pub kept: u64,
 }
 
-/// What a run says of itself.
+/// The header of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Header {
     pub id: String,

@@ -27,7 +27,7 @@ const MAX_SHOWN: usize = 50;
 /// The separators, in words.
 const IN_WORDS: &str = "commas, semicolons, tabs, blanks and | separate columns";
 
-/// What the first lines of a table tell of it.
+/// The layout of a table, by its first lines.
 #[derive(Debug)]
 pub(super) struct Layout {
     pub separator: u8,
@@ -229,7 +229,7 @@ fn row_count(line: &[u8], next: Option<&Line>) -> Option<u64> {
     count.parse().ok().filter(|_| is_count && next.iter().any(|b| SEPARATORS.contains(b)))
 }
 
-/// What the layout is found from.
+/// The evidence for a layout.
 struct Guess<'a> {
     path: &'a Path,
     columns: &'a CsvColumns,

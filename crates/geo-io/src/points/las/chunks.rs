@@ -238,7 +238,7 @@ fn firsts_in_a_row(chunks: &[Chunk]) -> Vec<u64> {
     chunks.iter().map(first).collect()
 }
 
-/// What came of a chunk.
+/// The result of a chunk.
 type Part = Result<DecodedChunk, String>;
 
 struct DecodedChunk {
@@ -277,7 +277,7 @@ impl Drop for Stops<'_> {
     }
 }
 
-/// What decodes a chunk.
+/// The shared state of tasks that decode chunks.
 struct Decoder<'a> {
     las: &'a LasFile,
     vlr: &'a LazVlr,
@@ -336,7 +336,8 @@ impl Decoder<'_> {
     }
 }
 
-/// What decodes the records of a chunk's bytes, one after the other: of those in layers the selected fields.
+/// Returns a decoder for the records of a chunk's bytes, one after the other. Of layered chunks it decodes the selected
+/// fields.
 pub(super) fn record_decoder<'a, Bytes: AsRef<[u8]> + 'a>(
     packed: Bytes,
     vlr: &LazVlr,

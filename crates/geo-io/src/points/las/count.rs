@@ -18,7 +18,7 @@ const RUN: u64 = 2048;
 /// Chunks of a compressed file whose first points are sampled.
 const CHUNKS: u64 = 1024;
 
-/// What is believed to be in a file.
+/// The believed number of points.
 pub(super) struct Count {
     pub points: u64,
     /// What a user should know.

@@ -115,7 +115,7 @@ impl LasField {
         }
     }
 
-    /// What a decoder is told of a field, beside coordinates, returns and class, which it decodes in any case.
+    /// Adds the field to the selection of a decoder. Every decoder decodes coordinates, returns and class.
     fn selected(self, selection: DecompressionSelection) -> DecompressionSelection {
         match self {
             Self::Return | Self::Returns | Self::Class => selection,

@@ -150,7 +150,7 @@ struct LasFile {
     note: Option<String>,
     vlrs: Vec<Record>,
     laz: Option<LazVlr>,
-    /// Of a compressed file, its chunks or why they are not known.
+    /// In a compressed file, its chunks or why they are not known.
     table: Option<Result<Table, String>>,
 }
 

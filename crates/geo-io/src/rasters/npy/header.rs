@@ -20,7 +20,7 @@ const DEEPEST: usize = 8;
 /// The types that are read, as NumPy names them without the byte order.
 const KNOWN: [&str; 12] = ["f2", "f4", "f8", "b1", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8"];
 
-/// What a header says.
+/// The fields of a header.
 pub(crate) struct Header {
     pub shape: Vec<usize>,
     /// The type of the elements, one of those that are read.

@@ -189,7 +189,7 @@ impl TiffImage {
         &self.directory
     }
 
-    /// What its samples are.
+    /// Returns the type and the layout of its samples.
     pub fn layout(&self) -> &RasterLayout {
         &self.layout
     }
@@ -263,7 +263,7 @@ impl TiffImage {
     }
 }
 
-/// What the bytes come from.
+/// Opens the source of the file's bytes.
 fn source(path: &Path) -> Result<SharedSource> {
     if is_url(path) {
         #[cfg(feature = "http")]
@@ -280,7 +280,7 @@ fn source(path: &Path) -> Result<SharedSource> {
     Ok(Arc::new(FileSource::open(path).map_err(|e| failed(path, e))?))
 }
 
-/// What an error of the reader is of a file: one of the system's or a server's, or damage.
+/// Turns an error of the reader into one of the file: of the system, of a server, or damage.
 fn failed(path: &Path, error: tiff_reader::error::Error) -> Error {
     match error {
         tiff_reader::error::Error::Io(reason, _) if is_url(path) => Error::read(path, reason),
@@ -446,7 +446,7 @@ impl Blocks {
 }
 
 /// Returns the bytes to read for a block: the file has `there` bytes from the block's start on, and the block has `unpacked`
-/// bytes when it is unpacked. `None` where so few bytes cannot give so many.
+/// bytes when it is unpacked. `None` where so few bytes cannot give this many.
 fn length_of(codec: &Codec, stated: Option<u64>, there: u64, unpacked: u64) -> Option<u64> {
     if !codec.is_packed {
         // Whatever length is stated.

@@ -100,7 +100,7 @@ pub fn write_tiff_colour_rows<'a>(
     write(output.into(), place, size, 4, Stated { bands: None, options }, fill)
 }
 
-/// What a file states of its cells, and how it is written.
+/// The file's statements about its cells, and how it is written.
 struct Stated<'a> {
     /// `None` for colours.
     bands: Option<&'a Bands<'a>>,

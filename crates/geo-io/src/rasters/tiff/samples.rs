@@ -260,7 +260,7 @@ fn note_on_images(path: &Path, file: &TiffFile) -> Option<String> {
 /// The tag that says what an image is to the others of its file.
 const SUBFILE_TYPE: u16 = 254;
 
-/// What is to be done about a mask.
+/// What to do about a mask instead.
 const INSTEAD: &str = "which pixels have a value, and is not read: NODATA is, which `gdalwarp -dstnodata -9999` makes of it";
 
 /// Refuses a file that says by a mask as GDAL writes it which pixels have a value: by an image beside the first, or by a

@@ -244,7 +244,7 @@ fn packed(about: &Metadata, values: &[f32], columns: usize) -> Result<Vec<u8>> {
     about.codecs.pack(bytes).map_err(|e| Error::write(Path::new("a chunk"), e))
 }
 
-/// What a store is of.
+/// The parameters of a store.
 struct Spec<'a> {
     path: &'a Path,
     place: &'a Georeference,

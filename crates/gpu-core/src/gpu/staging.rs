@@ -125,7 +125,7 @@ pub(crate) struct Staged {
 struct State {
     /// Pieces that are not done.
     left: usize,
-    /// What went wrong first.
+    /// The first error.
     error: Option<Error>,
     /// On the stream behind all pieces, once they are enqueued.
     passed: Option<Event>,

@@ -249,8 +249,8 @@ impl<'a, T> Ends<'a, T> {
         ends.is_some_and(|(from, to)| ptr::eq(from.start(), to.start()))
     }
 
-    /// What pass `pass` of `passes` reads and writes, where two scratch arrays are to be had: the
-    /// last pass writes to the end, the others alternate.
+    /// Returns what pass `pass` of `passes` reads and writes. There are two scratch arrays: the last pass writes to the
+    /// end, and the others alternate.
     fn pass(&self, pass: u32, passes: u32, scratch: [Out<'a, T>; 2]) -> (In<'a, T>, Out<'a, T>) {
         let to_of = |pass: u32| {
             let is_end = (passes - 1 - pass).is_multiple_of(2);

@@ -71,8 +71,8 @@ pub enum TooFewPoints {
     /// It gets no value.
     #[default]
     Nodata,
-    /// It takes the `min_points` nearest, however far and in whatever quadrants they are. Of fewer points
-    /// in all it gets no value.
+    /// It takes the `min_points` nearest, however far and in whatever quadrants they are. If there are fewer points in
+    /// all, it gets no value.
     Nearest,
 }
 

@@ -214,7 +214,7 @@ impl<'a> Data<'a> {
     }
 }
 
-/// What is wrong with a point.
+/// Returns the fault of a point, if it has one.
 fn fault(points: &Points, index: usize, geographic: bool) -> Option<Error> {
     let (x, y) = (points.x[index], points.y[index]);
     let bad = points.values.iter().map(|column| column[index]).find(|v| !v.is_finite());

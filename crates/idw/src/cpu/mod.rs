@@ -95,7 +95,7 @@ pub fn part<T: Number>(input: Input, params: &Params, progress: &dyn Progress) -
     Ok(Part { values, weights, grid: targets.grid(), summary })
 }
 
-/// Columns for the values of so many targets, which have none yet.
+/// Allocates columns for the values of `count` targets.
 fn no_values<T: Number>(data: &Data, count: usize) -> Result<Vec<Vec<T>>> {
     let columns = data.values.len();
     host_memory::require((count * columns * size_of::<T>()) as u64)?;
@@ -124,8 +124,7 @@ fn exponents(data: &Data, targets: Targets, params: &Params, leave_out: bool) ->
     Some(exponents)
 }
 
-/// What a search gives for a patch: the values of its targets one after the other, and, if they are wanted, their
-/// statistics.
+/// The results of a patch: the values of its targets one after the other, and, if they are wanted, their statistics.
 #[derive(Default)]
 struct Made {
     values: Vec<f64>,
@@ -231,7 +230,7 @@ fn of_neighbours<T: Number>(found: &[Found]) -> Statistics<T> {
     }
 }
 
-/// What the first value of each point would be without that point.
+/// Predicts the first value of each point from all others.
 pub(crate) fn leave_one_out(
     data: &Data,
     params: &Params,

@@ -62,7 +62,7 @@ struct Staged<'a, S> {
     law: u32,
 }
 
-/// The values of all targets, into `values`, and how much the points weigh, into `weights`, if they are wanted.
+/// Computes the values of all targets into `values`, and the sums of weights into `weights`, if they are wanted.
 pub(super) fn interpolate<T: Number>(
     index: &Index,
     targets: Targets,
@@ -89,13 +89,13 @@ pub(super) fn interpolate<T: Number>(
     for first in (0..values.len()).step_by(4) {
         let group = &mut values[first..];
         let end = group.len().min(4);
-        // They are the same for all values.
+        // The weights are the same for all values.
         chunks.group(first, &mut group[..end], weights.take(), progress)?;
     }
     Ok(())
 }
 
-/// The values of some targets from all points within the radius, into their places in `values`.
+/// Computes the values of some targets from all points within the radius, into their places in `values`.
 pub(super) fn within<T: Number>(
     index: &Index,
     targets: Targets,
@@ -124,7 +124,7 @@ pub(super) fn within<T: Number>(
     Ok(())
 }
 
-/// The first value at each point from all others within the radius, in the order of the points as given.
+/// Predicts the first value at each point from all others within the radius, in the order of the points as given.
 pub(super) fn leave_one_out_within(
     index: &Index,
     targets: Targets,
@@ -140,7 +140,7 @@ pub(super) fn leave_one_out_within(
     Ok(values.swap_remove(0))
 }
 
-/// The first value at each point from all others, with far points expanded.
+/// Predicts the first value at each point from all others, with far points expanded.
 pub(super) fn leave_one_out(
     index: &Index,
     targets: Targets,
@@ -148,7 +148,7 @@ pub(super) fn leave_one_out(
     exponents: Option<&[f64]>,
     progress: &dyn Progress,
 ) -> Result<Vec<f32>> {
-    // Along the points' curve: so that a target's place tells which point it leaves out.
+    // Along the points' curve, so that a target's place tells which point it leaves out.
     let (order, width) = (Some(&index.order[..]), index.len());
     let (leave_out, limit) = (true, None);
     let chunks = Chunks { index, targets, order, params, exponents, width, leave_out, limit };
@@ -165,7 +165,7 @@ fn row_length(targets: Targets) -> usize {
     }
 }
 
-/// Some places of targets in the order of a curve, so that those of a chunk lie near each other.
+/// Sorts some targets along a curve, so that the targets of a chunk lie near each other.
 fn order_of(
     targets: Targets,
     geographic: bool,
@@ -221,7 +221,7 @@ impl Chunks<'_> {
         };
         let size = sum.size();
         let count = self.order.map_or(self.targets.len() as usize, <[u32]>::len);
-        // Bands of whole rows, so that progress is told of from this thread.
+        // Bands of whole rows, so that this thread reports progress.
         let rows = count.div_ceil(self.width);
         let band_rows = (crate::cpu::BAND / 4).div_ceil(self.width).min(rows);
         let band = if rows == 1 { crate::cpu::BAND / 4 } else { band_rows * self.width };
@@ -297,7 +297,7 @@ impl Chunks<'_> {
         let mut sums = NO_SUMS;
         sum.add(&chunk, &mut sums);
         let smoothing = (self.params.smoothing * frame.scale).powi(2);
-        // Sums of weights are in units; of targets with powers of their own they are not wanted.
+        // Sums of weights are in units; they are not wanted for targets with powers of their own.
         let unit = if geographic { RADIUS } else { 1.0 / frame.scale };
         let of_unit = Weight::at_square(unit * unit, exponent(from), 1.0);
         (from..to)

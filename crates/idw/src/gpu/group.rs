@@ -45,7 +45,7 @@ impl Group<'_> {
         self.exponents.is_some() || self.call.leave_out
     }
 
-    /// What tells the kernels apart that sum the group.
+    /// Returns the key of the kernels that sum the group.
     pub fn summing(&self) -> Summing {
         Summing {
             on_grid: self.targets.grid.is_some(),

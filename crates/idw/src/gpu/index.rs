@@ -48,7 +48,7 @@ pub struct Index {
     pub(super) about: About,
     /// Offset, lowest and highest of each value; zeros for those that fill up.
     pub(super) ranges: Column<f64>,
-    /// What the sorts went by.
+    /// The plan of the sorts.
     pub(super) plan: DevicePlan,
     /// Values in the points' own order, column after column; without neighbours nothing.
     values: Column<f64>,
@@ -85,7 +85,7 @@ impl Needs {
     }
 }
 
-/// What the host knows of the points.
+/// The facts about the points that the host knows.
 #[derive(Clone, Debug)]
 pub(super) struct About {
     pub ground: Ground,
@@ -334,7 +334,7 @@ impl<'a> Source<'a> {
         Ok(Self { about, points, plan, on_sphere })
     }
 
-    /// What cells are numbered by.
+    /// Returns the coordinates by which points get their cells.
     fn positions(&self) -> Result<Places<'_>> {
         positions(self.points, &self.on_sphere)
     }

@@ -291,7 +291,7 @@ fn on_device<T: Number, D, H>(
     Ok((progress.during("to the host", || to_host(&made))?, data.skipped))
 }
 
-/// What the first value of each point would be without that point. Waits for the result.
+/// Predicts the first value of each point from all others. Waits for the result.
 pub(crate) fn leave_one_out(gpu: &Gpu, data: &Data, params: &Params) -> Result<Vec<f64>> {
     let params = &params.statistics(false);
     let mut workspace = Workspace::new(gpu)?;

@@ -129,7 +129,7 @@ pub struct DeviceTotal {
     points: u64,
 }
 
-/// What was added.
+/// The sums of the parts that were added.
 #[derive(Debug)]
 struct Sums {
     means: Column<f64>,

@@ -83,7 +83,7 @@ impl<T: Number> DeviceSurface<T> {
         self.count
     }
 
-    /// Whether there is none.
+    /// Whether there are no targets.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }

@@ -153,7 +153,7 @@ impl Globe {
         limit.share([0, 1, 2].map(|k| [low[k] - around.high[k], high[k] - around.low[k]]))
     }
 
-    /// What an item stands for: points, or the nodes of the items below.
+    /// Returns the sources of an item: points, or the nodes of the items below.
     fn sources_of(&self, level: usize, at: usize) -> &[Source] {
         if level == 0 {
             return &self.points[at * LEAF..self.points.len().min((at + 1) * LEAF)];

@@ -10,7 +10,7 @@ pub(crate) struct Limit {
     /// The square of the radius; infinite for an ellipse.
     square: f64,
     ellipse: Option<Ellipse>,
-    /// What makes ground units of differences: a power of two, so that it loses nothing.
+    /// The factor from differences to ground units: a power of two, so that it loses nothing.
     unit: f64,
 }
 

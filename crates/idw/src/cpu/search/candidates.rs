@@ -52,7 +52,7 @@ pub(crate) fn place(key: f64) -> usize {
     (key.to_bits() & PLACE) as usize
 }
 
-/// What of a key, or of the square of a distance, orders by distance.
+/// Returns the bits of a key, or of the square of a distance, that order by distance.
 #[inline(always)]
 pub(crate) fn prefix(key: f64) -> u64 {
     key.to_bits() & !PLACE

@@ -23,7 +23,7 @@ use crate::search::Search;
 /// Points whose keys are made before they are brought into the lists.
 const BLOCK: usize = 16;
 
-/// What is searched, and for what.
+/// The tree and the parameters of a search.
 #[derive(Clone, Copy)]
 pub(crate) struct Sought<'a, 'b> {
     pub index: &'a Index<'b>,
@@ -31,7 +31,7 @@ pub(crate) struct Sought<'a, 'b> {
     pub search: &'a Search,
 }
 
-/// What each target of a patch still wants.
+/// How far each target of a patch still searches.
 struct Wants {
     /// The square of the distance that counts.
     most: f64,
@@ -182,7 +182,8 @@ impl Wants {
         Self { most: search.reach * search.reach, last, reach }
     }
 
-    /// Takes account of the last entries that are wanted. Of lists that are made anew they may be greater for a while.
+    /// Updates the reach from the last wanted entries. While lists are made anew, these entries may be greater for a
+    /// while.
     #[inline(always)]
     fn tell(&mut self, last: &Row) {
         for lane in 0..LANES {

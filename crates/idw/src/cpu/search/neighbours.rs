@@ -35,7 +35,7 @@ pub(crate) struct Candidate {
 }
 
 impl Candidate {
-    /// What orders candidates.
+    /// Returns the key that orders candidates.
     pub fn key(&self) -> (u64, u32) {
         // The bits of floats that are not negative are in the order of their values.
         (self.squared.to_bits(), self.index)
@@ -114,7 +114,7 @@ impl Law {
     }
 }
 
-/// What the sums of weights and of weighted values, less their offset, give.
+/// Returns the mean from the sums of weights and of weighted values, less their offset.
 #[inline(always)]
 pub(crate) fn mean(range: Range, is_exact: bool, weights: f64, sum: f64) -> f64 {
     let offset = range.offset_of(is_exact);

@@ -4,7 +4,7 @@ use crate::cpu::index::Index;
 use crate::cpu::search::boxes::Place;
 use crate::cpu::search::min_lists::{LANES, Row};
 
-/// What distances are taken longer by, so that no rounding makes one too short.
+/// Distances are lengthened by this factor, so that no rounding makes one too short.
 pub(crate) const LONGER: f64 = 1.0 + 1e-9;
 
 /// No point.

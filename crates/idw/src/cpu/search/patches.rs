@@ -39,7 +39,7 @@ enum Order {
     Grid { columns: usize, rows: usize },
 }
 
-/// What a thread has to itself.
+/// The state of one thread.
 #[derive(Default)]
 pub(crate) struct Own<'a> {
     /// The tree of the points, once it is wanted.

@@ -40,7 +40,7 @@ pub(crate) struct Together {
     pub lists: Vec<Row>,
     /// Where a search of the tree goes on.
     pub way: Way,
-    /// What the next patch begins with.
+    /// The radius that the next patch begins with.
     radius: Option<f64>,
 }
 
@@ -191,7 +191,7 @@ impl Together {
         candidates.truncate(search.max_points as usize);
     }
 
-    /// What is at a place among the candidates, as a target sees it.
+    /// Returns the candidate at a place, as a target sees it.
     fn near(&self, index: &Index, lane: usize, place: usize) -> Candidate {
         let at = [0, 1, 2].map(|axis| self.candidates.at[axis][place]);
         let (squared, sorted) = (self.lanes.squared(lane, at), self.candidates.sorted[place]);

@@ -85,7 +85,7 @@ pub(crate) fn leave_one_out(
     Ok([values.into_iter().next().unwrap_or_default(), variances])
 }
 
-/// What all targets share.
+/// The data that all targets share.
 struct Call<'a> {
     points: Points<'a>,
     targets: Targets<'a>,

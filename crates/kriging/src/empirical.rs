@@ -10,7 +10,7 @@ use crate::input::check_points;
 /// The most lags of an empirical variogram.
 const MAX_LAGS: u32 = 10_000;
 
-/// The most points of a sample: so many have 5e11 pairs.
+/// The most points of a sample: this many have 5e11 pairs.
 const MAX_SAMPLE: u32 = 1_000_000;
 
 /// How an empirical variogram is made.
@@ -22,7 +22,7 @@ pub struct EmpiricalParams {
     /// Pairs of points farther from each other do not count; 0 for a third of the diagonal of the points' bounding box, as in
     /// gstat.
     pub cutoff: f64,
-    /// The distances up to the cutoff are divided into so many lags of equal width.
+    /// The distances up to the cutoff are divided into this many lags of equal width.
     pub lags: u32,
     /// If there are more points than this, this many are drawn, and their pairs taken.
     pub sample: u32,

@@ -148,7 +148,7 @@ impl FromStr for Weights {
     }
 }
 
-/// What a cell without a value takes.
+/// The value of a cell that has none of its own.
 ///
 /// ```
 /// use gpu_core::{Device, GridSpec, Points};
@@ -205,7 +205,7 @@ pub struct Params {
     /// exact method gives them the value at the nearest place of the hull. With this option, the method on pixels waits
     /// for the sites on the GPU, and a graph cannot hold it.
     pub hull: bool,
-    /// What cells that are left out, or have no value otherwise, take.
+    /// The value of cells that are left out, or have no value otherwise.
     pub fill: Fill,
     /// Whether the number of natural neighbours that count is given for each cell; with the method on
     /// pixels the number of stolen pixels, of Sibson's weights alone.

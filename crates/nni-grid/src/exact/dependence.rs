@@ -344,7 +344,7 @@ pub struct Wanted {
 }
 
 impl Wanted {
-    /// What of an area touches circles.
+    /// Returns the parts of an area that touch circles.
     fn of(circles: &[Circle], area: &Bounds) -> Self {
         let mut wanted = Self { area: *area, parts: vec![false; (PARTS * PARTS) as usize] };
         if area.min_x <= area.max_x && area.min_y <= area.max_y {
@@ -444,7 +444,7 @@ fn part(place: f64, [low, high]: [f64; 2]) -> u32 {
     (part.max(0.0) as u32).min(PARTS - 1)
 }
 
-/// What of `all` lies beyond some bounds: up to four areas, which overlap at the corners.
+/// Returns the ground of `all` beyond some bounds: up to four areas, which overlap at the corners.
 fn beyond(known: &Bounds, all: &Bounds) -> Vec<Bounds> {
     let sides = [
         (known.min_x > all.min_x, Bounds { max_x: known.min_x, ..*all }),

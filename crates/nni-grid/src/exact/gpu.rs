@@ -31,7 +31,7 @@ pub(crate) struct Points<'a> {
     pub scales: &'a [ValueScale],
 }
 
-/// What the exact method gives in device memory.
+/// The results of the exact method in device memory.
 pub(crate) struct Layers {
     /// All cells' first value, then all cells' second, and so on.
     pub dem: Column<f32>,
@@ -240,7 +240,7 @@ fn count_outside(
     Ok(())
 }
 
-/// What sites have.
+/// The values and gradients of sites.
 struct Sites {
     values: Column<i32>,
     gradients: Option<Column<f32>>,

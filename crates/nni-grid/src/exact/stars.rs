@@ -24,7 +24,7 @@ pub(crate) struct SiteStars {
     pub firsts: Vec<u32>,
     /// The points of all sites, those of one in the order in which they were given.
     pub members: Vec<u32>,
-    /// What coordinates are multiplied by.
+    /// The factor of the coordinates.
     pub scale: Scale,
     /// Coordinates of sites and of centres of cells, times the scale, are multiples of 2 to this power.
     pub unit: i32,

@@ -74,7 +74,7 @@ pub(crate) fn interpolate(input: &Input, params: &OnGrid, progress: &dyn Progres
     Ok(run.dem)
 }
 
-/// What a call works on.
+/// The state of a call.
 struct Run<'a> {
     input: &'a Input<'a>,
     extent: &'a Extent,
@@ -85,7 +85,7 @@ struct Run<'a> {
     spans: Vec<i32>,
     /// The diagram, and that of the turned raster, once they have been made.
     nearest: Option<[Vec<u32>; 2]>,
-    /// What has been interpolated.
+    /// The result so far.
     dem: Dem,
 }
 

@@ -24,7 +24,7 @@ pub(super) struct Scene<'a, const N: usize> {
     pub params: &'a OnGrid,
 }
 
-/// What the queries give for each cell. `deviations` is empty unless the parameters want it.
+/// The results of the queries for each cell. `deviations` is empty unless the parameters want it.
 pub(super) struct Layers<const N: usize> {
     pub values: [Vec<f32>; N],
     pub counts: Vec<u32>,
@@ -141,7 +141,7 @@ impl<const N: usize> Scene<'_, N> {
     ) -> Result<()> {
         let (width, height) = (self.params.grid.width as usize, self.params.grid.height as usize);
         let position = |i: usize| (self.params.supersample * (2 * i as u32 + 1)) as i32;
-        // Bands of rows, so that progress is told of from this thread.
+        // Bands of rows, so that this thread reports progress.
         let band = height.div_ceil(32);
         for first in (0..height).step_by(band) {
             progress.at("query", first as f64 / height as f64)?;
@@ -164,7 +164,7 @@ impl<const N: usize> Scene<'_, N> {
         Ok(progress.at("query", 1.0)?)
     }
 
-    /// What a query point steals: pixel by pixel in a small circle, else row by row.
+    /// Sums what a query point steals: pixel by pixel in a small circle, else row by row.
     fn areas(
         &self,
         cell: &impl Region,

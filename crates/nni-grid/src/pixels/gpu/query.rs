@@ -57,7 +57,7 @@ impl Sites {
     }
 }
 
-/// What the queries write, one element a cell.
+/// The results of the queries, one element a cell.
 pub(super) struct Cells {
     /// All cells' first value, then all cells' second, and so on for each that the kernels have.
     pub dem: Column<f32>,

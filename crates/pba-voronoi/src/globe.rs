@@ -84,7 +84,7 @@ impl Globe {
         Ok(self.tables(width, height)?.has_pole())
     }
 
-    /// Whether the first and the last of so many columns are one meridian.
+    /// Whether the first and the last of this many columns are one meridian.
     pub fn is_closed(&self, width: u32) -> bool {
         columns_of_turn(self.sides[0]) == f64::from(width.saturating_sub(1))
     }
@@ -147,7 +147,7 @@ pub(crate) fn reached(limit: f64) -> f64 {
     limit * (1.0 + 4.0 * f64::EPSILON)
 }
 
-/// What distances between pixels are computed from.
+/// The tables that distances between pixels are computed from.
 #[derive(Clone, Debug)]
 pub(crate) struct Tables {
     /// A, one for each difference of rows.

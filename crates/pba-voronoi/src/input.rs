@@ -148,7 +148,7 @@ impl<'a> Input<'a> {
         self.grid.width.div_ceil(32) as usize
     }
 
-    /// What the request has, by which it is checked.
+    /// Returns the shape by which the request is checked.
     pub(crate) fn shape(&self) -> Shape {
         Shape {
             sites: match self.sites {

@@ -287,7 +287,7 @@ impl<'a> Sinks<'a> {
         }
     }
 
-    /// What was written.
+    /// Returns the written outputs as a diagram.
     pub fn into_diagram(self) -> Result<Diagram> {
         let grid = self.grid;
         let short = |sink| Ok::<_, crate::Error>(raster(sink, grid)?.map(Integers::U32));

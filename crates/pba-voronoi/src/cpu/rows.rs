@@ -11,7 +11,7 @@ use crate::{Input, NONE, Result, Sites, Strip};
 /// Columns that are searched together.
 pub(super) const LANES: usize = 16;
 
-/// What holds a column.
+/// A type that holds a column.
 pub(super) trait Column: bytemuck::Pod + Send + Sync + PartialEq {
     /// No site in the row.
     const NONE: Self;

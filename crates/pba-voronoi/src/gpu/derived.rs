@@ -69,7 +69,7 @@ where
     }
 }
 
-/// What is measured of pixels that are not square, from indices: each output where it is wanted.
+/// The outputs that are measured from indices for pixels that are not square; each if it is wanted.
 pub(super) struct Measured {
     pub squares: Option<DeviceGrid<u64>>,
     pub distances: Option<DeviceGrid<f32>>,

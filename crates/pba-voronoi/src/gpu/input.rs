@@ -93,7 +93,7 @@ impl<'a> Input<'a> {
         self
     }
 
-    /// What the request has, by which it is checked.
+    /// Returns the shape by which the request is checked.
     pub(crate) fn shape(&self) -> Shape {
         Shape {
             sites: match self.sites {

@@ -185,7 +185,7 @@ impl<'a> Sinks<'a> {
         }
     }
 
-    /// What was written.
+    /// Returns the written outputs as a diagram.
     pub fn into_diagram(self) -> Result<Diagram> {
         let grid = self.grid;
         let short = raster(self.nearest, grid)?.map(Integers::U32);

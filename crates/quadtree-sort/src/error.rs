@@ -5,7 +5,7 @@ use gpu_core::{Bounds, Shortest};
 /// The result of this crate's functions.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What can go wrong when a tree is built, read or asked.
+/// Errors of building, reading and searching a tree.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {

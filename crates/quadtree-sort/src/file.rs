@@ -40,7 +40,7 @@ use crate::{Error, MAX_POINTS, Result};
 
 pub(crate) use streamed::Streamed;
 
-/// What a file begins with.
+/// The first bytes of a file.
 const MAGIC: [u8; 8] = *b"TSRAQTRE";
 
 /// The version that is written. The one before it is read as well.
@@ -52,7 +52,7 @@ const WITHOUT_VALUES: u32 = 1;
 /// Arrays begin at multiples of this.
 const ALIGNMENT: usize = 64;
 
-/// What stands at the beginning of a file.
+/// The header of a file.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 struct Header {
@@ -192,8 +192,8 @@ fn checksum(bytes: &[u8]) -> u32 {
 }
 
 impl Quadtree {
-    /// Writes the tree to one file, which appears whole or not at all ([`gpu_core::files`]). A file that is there is replaced,
-    /// be it the one that this tree was opened from. Needs the feature `files`.
+    /// Writes the tree to one file, which appears whole or not at all ([`gpu_core::files`]). It replaces an existing
+    /// file, even the one that this tree was opened from. Needs the feature `files`.
     ///
     /// ```
     /// use gpu_core::{Device, Points};

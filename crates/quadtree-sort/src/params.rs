@@ -28,12 +28,12 @@ pub struct Params {
     /// The deepest level: 0 is the root alone, at most [`MAX_LEVEL`](crate::MAX_LEVEL). Leaves of this
     /// level hold any number of points.
     pub max_level: u32,
-    /// What the root covers; `None` for the bounds of the points.
+    /// The root's ground; `None` for the bounds of the points.
     pub bounds: Option<Bounds>,
     /// Whether cells are squares: the shorter side of the root is then as long as the longer one, from
     /// its south-west corner on.
     pub square: bool,
-    /// What becomes of points beyond given bounds.
+    /// How to treat points beyond given bounds.
     pub outside: Outside,
     /// How points are sorted. Every way gives the same tree.
     pub method: Method,

@@ -56,7 +56,7 @@ impl<'a> Part<'a> {
         self.code << deeper..(self.code + 1) << deeper
     }
 
-    /// What is wrong with it, beside another of the same tree.
+    /// Returns how it conflicts with another part of the same tree, if it does.
     fn fault(&self, other: &Quadtree) -> Option<&'static str> {
         let tree = self.tree;
         let is_beside = (tree.frame, tree.bounds) == (other.frame, other.bounds)
@@ -111,7 +111,7 @@ pub struct Joined<'a> {
     points: u64,
 }
 
-/// What a level consists of, in the order of codes.
+/// A run of a level's nodes, in the order of codes.
 #[derive(Clone, Debug)]
 enum Piece {
     /// A node above the cells of the parts, or a cell that its part did not divide down to.
@@ -120,7 +120,7 @@ enum Piece {
     OfPart { part: usize, nodes: Range<usize>, start: u64 },
 }
 
-/// What the order of the points consists of.
+/// A run of the order of the points.
 #[derive(Clone, Debug)]
 enum Run {
     /// All points of a part.

@@ -63,7 +63,7 @@ impl Regions<'_> {
         }
     }
 
-    /// Whether there is none.
+    /// Whether there are no regions.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

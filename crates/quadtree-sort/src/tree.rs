@@ -162,7 +162,7 @@ impl Quadtree {
         values::places_of(&self.order, self.given, indices)
     }
 
-    /// What the root covers.
+    /// Returns the root's ground.
     pub fn bounds(&self) -> Bounds {
         self.bounds
     }

@@ -17,7 +17,7 @@ use crate::{Error, NONE, Result};
 pub trait Value: Storable + Pod + Send + Sync + sealed::Value {}
 
 pub(crate) mod sealed {
-    /// What a tree must know of a type.
+    /// The properties of a type of values that a tree needs.
     pub trait Value {
         const TYPE: super::ValueType;
     }
@@ -129,7 +129,7 @@ impl Values {
         self.value_type
     }
 
-    /// What makes columns of two trees alike.
+    /// Returns the name and type by which columns of two trees are alike.
     #[cfg(feature = "files")]
     pub(crate) fn kind(&self) -> (&str, ValueType) {
         (&self.name, self.value_type)
@@ -140,7 +140,7 @@ impl Values {
         self.len
     }
 
-    /// Whether there is none.
+    /// Whether there are no values.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }

@@ -75,7 +75,7 @@ struct Sorted {
     deepest: u32,
 }
 
-/// What a division notes for the host.
+/// A division's report to the host.
 #[derive(Clone, Copy, Default)]
 struct Notes {
     /// How many points are in children above the threshold.
@@ -209,7 +209,7 @@ impl Call<'_> {
             inside: skips.then(|| inside.output()),
             bad: report.refused()?,
         };
-        // SAFETY: the columns are as long as said.
+        // SAFETY: the columns are as long as stated.
         unsafe { gpu.enqueue(kernel, Blocks::for_each(&kernel, len as u64)?, arguments)? };
         if !skips {
             return Ok(Given { codes, indices: None, pairs });

@@ -483,7 +483,7 @@ pub fn order_of_places<T: Coordinate>(
     y: Slice<'_, T>,
 ) -> Result<Column<u32>> {
     let (gpu, len) = (workspace.gpu().clone(), x.len());
-    // SAFETY: the columns are as long as said, and written before they are read.
+    // SAFETY: the columns are as long as stated, and written before they are read.
     unsafe {
         let (mut codes, mut order) =
             (gpu.uninitialized::<u32>(len)?, gpu.uninitialized::<u32>(len)?);
@@ -536,7 +536,7 @@ fn search<T: Coordinate>(
     };
     let kernel = <T as find_nearest::Instances>::find(|&most| k32 <= most);
     let kernel = kernel.expect("the last instance takes any number");
-    // SAFETY: the tree is the index's; the columns are as long as said, the order is a permutation.
+    // SAFETY: the tree is the index's; the columns are as long as stated, the order is a permutation.
     unsafe { gpu.enqueue(kernel, Blocks::for_each(&kernel, count as u64)?, arguments)? };
     Ok(DeviceNeighbours { k, indices, distances })
 }

@@ -103,7 +103,7 @@ impl<T: Coordinate> DeviceQuadtree<T> {
         self.order.is_empty()
     }
 
-    /// What the root covers.
+    /// Returns the root's ground.
     pub fn bounds(&self) -> Bounds {
         self.bounds
     }

@@ -18,7 +18,7 @@ use super::{NONE, NearestList, Neighbours};
 use crate::tree::Node;
 use crate::{Error, Quadtree, Result};
 
-/// What rounding may take from the square of a chord, and more.
+/// More than rounding may take from the square of a chord.
 const SLACK: f64 = 1e-14;
 
 /// See [`Quadtree::nearest_on_globe`]; `k` is positive.

@@ -43,7 +43,7 @@ pub(super) fn count(tree: &Quadtree, regions: Regions<'_>) -> Result<Vec<u64>> {
     Ok(counts)
 }
 
-/// What was found in some regions.
+/// The points that were found in some regions.
 struct Found<'a> {
     regions: &'a [u32],
     ranges: Vec<Range>,
@@ -75,7 +75,7 @@ pub(super) fn list(tree: &Quadtree, regions: Regions<'_>) -> Result<Lists> {
     Ok(Lists { offsets, indices })
 }
 
-/// The room of each list, by the chunks in which regions are searched.
+/// The range of each list, by the chunks in which regions are searched.
 fn rooms<'a>(
     offsets: &[u64],
     order: &[u32],

@@ -14,7 +14,7 @@ const LEFT_OUT: u16 = u16::MAX;
 /// time before the other.
 const BLOCK: usize = 8192;
 
-/// What makes keys.
+/// Makes the keys of points.
 pub(super) struct Coder {
     pub frame: Frame,
     /// The level whose cells they are of.

@@ -20,7 +20,7 @@ use rayon::prelude::*;
 use crate::tree::Node;
 use crate::{Error, Result};
 
-/// What does not follow from other nodes; see `kernels_rs::quadtree::shorten`.
+/// The part of a node that does not follow from other nodes; see `kernels_rs::quadtree::shorten`.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(transparent)]
 pub(super) struct Brief(u64);
@@ -143,7 +143,7 @@ impl Level<'_> {
     }
 }
 
-/// What of a piece is written at a time.
+/// The arrays of a piece that one step writes.
 #[derive(Default)]
 struct Rooms<'a> {
     /// The levels down to the one that parts begin below.

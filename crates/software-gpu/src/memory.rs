@@ -20,11 +20,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Bytes of a red zone; also the alignment of an allocation, as on a GPU.
 const RED_ZONE: usize = 256;
-/// What the red zones hold.
+/// The pattern of red zones.
 const RED: u32 = 0xa5c3_96e1;
-/// What fresh memory holds.
+/// The pattern of fresh memory.
 pub(crate) const FRESH: u32 = 0xfffa_5a5a;
-/// What freed memory holds.
+/// The pattern of freed memory.
 const FREED: u32 = 0x7ffd_dead;
 /// Most bytes and allocations in quarantine. Larger allocations are released at once.
 const QUARANTINE_BYTES: usize = 4 << 20;
@@ -294,12 +294,12 @@ pub(crate) struct Used {
 }
 
 impl Used {
-    /// What a copy or a fill uses.
+    /// The memory that a copy or a fill uses.
     pub(crate) fn new(parts: impl IntoIterator<Item = (u64, usize, Access)>) -> Self {
         Self::with_reach(parts, Reach::Exact)
     }
 
-    /// What a launch uses that was given these addresses, each with the bytes that are known to follow.
+    /// The memory that a launch uses, by the addresses that it was given, each with the bytes that are known to follow.
     pub(crate) fn from(parts: impl IntoIterator<Item = (u64, usize, Access)>) -> Self {
         Self::with_reach(parts, Reach::Unknown)
     }
@@ -313,13 +313,13 @@ impl Used {
         Self { parts: parts.into_iter().filter_map(part).collect(), reach }
     }
 
-    /// All of one allocation, which is made or freed.
+    /// The whole of one allocation, which is made or freed.
     pub(crate) fn whole(address: u64) -> Self {
         let size = find(&lock().live, address).map_or(0, |a| a.size);
         Self::with_reach([(address, size, Access::Write)], Reach::Whole)
     }
 
-    /// Checks the order of a new piece of work on the stream that uses the memory so.
+    /// Checks that new work on the stream may use the memory in this way.
     pub(crate) fn on(&self, stream: usize, what: &str) -> Result<(), Report> {
         let uses = self.parts.iter().map(|(allocation, bytes, access)| Use {
             history: &allocation.history,

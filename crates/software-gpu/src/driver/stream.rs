@@ -40,7 +40,7 @@ enum Capture {
 struct Event {
     timed: bool,
     recorded: Mutex<Option<Instant>>,
-    /// What it stands for in the order of the streams.
+    /// The stream's clock in the order of streams.
     clock: Mutex<Clock>,
 }
 
@@ -132,7 +132,7 @@ pub(super) fn begin_capture(stream: usize) -> Outcome {
     Ok(())
 }
 
-/// What was recorded; from now on the stream's work is done.
+/// Returns the recording; from now on the stream does its work.
 pub(super) fn end_capture(stream: usize) -> Result<Recording, Code> {
     known(stream)?;
     let stream = STREAMS.get(stream).map_err(|_| Code::CUDA_ERROR_ILLEGAL_STATE)?;

@@ -40,7 +40,7 @@ type Seam = ([u32; 2], bool);
 /// The row and the column of a piece's square in the whole, and which of the square's pieces it is. Pieces of a level are in this order.
 type Place = (u32, u32, u8);
 
-/// What a part has of a contour line, without its points: all of the line, or what lies between two seams.
+/// A part's fragment of a contour line, without its points: all of the line, or the stretch between two seams.
 ///
 /// Example: see [`contours_of_part`].
 #[derive(Clone, Debug, PartialEq)]
@@ -166,7 +166,7 @@ pub fn contours_of_part<'on>(
     Ok(found.into_iter().map(|found| (walk.fragment(&found), found.line)).collect())
 }
 
-/// What is needed to follow a line through its part.
+/// The data by which a line is followed through its part.
 struct Walk<'a> {
     heights: &'a [f32],
     width: u32,

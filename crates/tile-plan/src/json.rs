@@ -24,7 +24,7 @@ struct Written<'a> {
 }
 
 impl Plan {
-    /// What tells this plan from any other: 16 hexadecimal digits that follow from all of it.
+    /// Returns an id that tells this plan from any other: 16 hexadecimal digits that follow from all of it.
     pub fn id(&self) -> String {
         // A plan has no map with keys other than text, which alone would fail.
         let text = serde_json::to_string(self).unwrap_or_default();
@@ -65,7 +65,7 @@ impl Plan {
         Ok(plan)
     }
 
-    /// What the use of a plan relies on.
+    /// Checks what the use of a plan relies on.
     fn check(&self) -> Result<()> {
         let GridSpec { origin_x, origin_y, cell_size, width, height } = self.grid;
         GridSpec::new(origin_x, origin_y, cell_size, width, height)?;

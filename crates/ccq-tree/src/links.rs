@@ -35,7 +35,7 @@ impl Run {
     }
 }
 
-/// What some nodes of a level have for children; the outer `None` if these do not follow each other.
+/// The children of some nodes of a level; the outer `None` if they do not follow each other.
 type Runs = Option<Option<Run>>;
 
 fn joined(runs: Runs, next: Runs) -> Runs {

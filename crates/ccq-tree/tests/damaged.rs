@@ -26,7 +26,7 @@ fn put(bytes: &mut [u8], at: usize, sum: u32) {
     bytes[at..at + 4].copy_from_slice(&sum.to_le_bytes());
 }
 
-/// Puts the right sums into a file of nodes of so many bytes, where it is long enough.
+/// Puts the right sums into a file of nodes of this many bytes, where it is long enough.
 fn with_sums(mut bytes: Vec<u8>, node: usize) -> Vec<u8> {
     if bytes.len() < 96 {
         return bytes;

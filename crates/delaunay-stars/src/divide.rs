@@ -41,7 +41,8 @@ pub(crate) const EDGES_OF_SITE: usize = 6;
 /// One thread triangulates up to this many sites.
 const SERIAL: usize = 4096;
 
-/// So few sites are sorted, and divided along one axis from there on: cheaper than finding the longer side each time.
+/// Up to this many sites are sorted along one axis and divided along it from there on: cheaper than finding the longer
+/// side each time.
 const SORTED: usize = 16;
 
 /// A place that one or more points share.

@@ -3,7 +3,7 @@
 /// The result of this crate's functions.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What can go wrong when points are triangulated or a triangulation is asked.
+/// Errors of triangulations and of searches in them.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {

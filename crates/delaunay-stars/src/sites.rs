@@ -26,7 +26,7 @@ pub(crate) fn of(points: Points<'_>, scale: Scale) -> Result<(Vec<Site>, Vec<[u3
     Ok((sites, duplicates))
 }
 
-/// Sorts those of one x by y, then by index.
+/// Sorts places of equal x by y, then by index.
 fn sort_by_y(order: &mut [(u64, u32)], y: &[f64]) {
     for run in order.chunk_by_mut(|a, b| a.0 == b.0) {
         if run.len() > 1 {

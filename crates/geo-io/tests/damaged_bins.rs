@@ -81,7 +81,7 @@ fn read_run(folder: &Path, bytes: &[u8]) -> Result<Option<Binned>> {
     read
 }
 
-/// A run of one point of so many values, with right checksums.
+/// A run of one point of this many values, with right checksums.
 fn run_of(values: usize, points: usize) -> Vec<u8> {
     let folder = tempfile::tempdir().unwrap();
     let mut writer = BinWriter::open(folder.path(), &BinSpec::new("these", GROUND, 1), 0).unwrap();

@@ -264,7 +264,7 @@ impl Error {
     }
 }
 
-/// What data of another crate's type has that cannot be taken.
+/// An error for data of another crate's type that this crate cannot take.
 #[cfg(any(feature = "arrow", feature = "dlpack", feature = "geo"))]
 pub(crate) fn unfit(
     what: impl Into<String>,

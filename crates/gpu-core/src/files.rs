@@ -248,7 +248,7 @@ fn end(writer: BufWriter<File>) -> Result<()> {
     close(file)
 }
 
-/// What a call gave that writes to the disk. Some file systems, pipes and devices have no such call: they lose nothing by it.
+/// Ignores the error of a file system, pipe or device that has no such call: it loses nothing without one.
 fn where_it_can(synced: Result<()>) -> Result<()> {
     match synced {
         Err(e) if matches!(e.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported) => Ok(()),

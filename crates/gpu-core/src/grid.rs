@@ -37,7 +37,7 @@ impl Bounds {
 
     /// The smallest rectangle around both.
     fn with(&self, other: &Self) -> Self {
-        // Of two zeros the positive one, whichever comes first.
+        // The positive one of two zeros, whichever comes first.
         let least = |a: f64, b: f64| a.min(b) + 0.0;
         let greatest = |a: f64, b: f64| a.max(b) + 0.0;
         Self {

@@ -39,7 +39,7 @@ fn len_of_range(count: usize, grain: usize) -> usize {
     count.div_ceil(TASKS_OF_CORE * rayon::current_num_threads()).max(grain).max(1)
 }
 
-/// What `work` gives for ranges that together are `0..count`, in their order.
+/// Returns what `work` returns for ranges that together are `0..count`, in their order.
 pub fn map_ranges<R: Send>(
     count: usize,
     grain: usize,
@@ -56,7 +56,7 @@ pub fn map_ranges<R: Send>(
     results.into_iter().filter_map(taken).collect()
 }
 
-/// What `work` gives for each number below `count`, in their order.
+/// Returns what `work` returns for each number below `count`, in their order.
 pub fn map<R: Send>(count: usize, grain: usize, work: impl Fn(usize) -> R + Sync) -> Vec<R> {
     map_init(count, grain, || (), |(), i| work(i))
 }

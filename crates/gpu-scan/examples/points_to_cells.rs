@@ -27,7 +27,7 @@ struct Points {
     heights: Vec<f32>,
 }
 
-/// What the pipeline gives.
+/// The results of the pipeline.
 #[derive(Debug, PartialEq)]
 struct Surface {
     /// Row by row.

@@ -184,7 +184,7 @@ pub fn interpolate<'on, T: Number>(
     )
 }
 
-/// What a part of the points makes of each target: for points that are more than memory holds.
+/// Computes the values of targets from a part of the points. It is for points that do not fit in memory.
 ///
 /// All points count, as in [`interpolate`] without a search; the parts are added up by [`Total`]:
 ///
@@ -229,7 +229,7 @@ pub fn part<'on, T: Number>(
     )
 }
 
-/// What the first value of each point would be without that point.
+/// Predicts the first value of each point from all others.
 fn leave_one_out(
     device: &Device,
     data: &Data,

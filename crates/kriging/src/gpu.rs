@@ -232,7 +232,8 @@ impl Index {
         Ok(DeviceSurface { values, variances, grid, points, nodata })
     }
 
-    /// What the others make of each point, and the variances, in the order of the tree; and that order.
+    /// Predicts each point from the others. Returns the predictions and variances in the order of the tree, and that
+    /// order.
     fn leave_one_out(&self, gpu: &Gpu, params: &Params) -> Result<Option<[Vec<f64>; 2]>> {
         let Some(tree) = &self.tree else { return Ok(None) };
         let count = tree.len();
@@ -412,7 +413,8 @@ pub(crate) fn from_host(
     progress.during("to the host", || surface.to_host())
 }
 
-/// What the others make of the first value of each point, and the variances. Waits for the result.
+/// Predicts the first value of each point from all others. Returns the predictions and their variances. Waits for the
+/// result.
 pub(crate) fn leave_one_out(gpu: &Gpu, points: Points, params: &Params) -> Result<[Vec<f64>; 2]> {
     let points = Points { values: &points.values[..1], ..points };
     let mut workspace = Workspace::new(gpu)?;

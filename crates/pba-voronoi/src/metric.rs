@@ -56,8 +56,8 @@ pub(crate) struct Metric {
     pub down: u32,
     /// Ground units of the root of a squared distance of 1.
     pub scale: f64,
-    /// Most squared distance of a site; `u64::MAX` without a limit. Of pixels that are not square no less than that,
-    /// and [`Ground::most`] decides.
+    /// Most squared distance of a site; `u64::MAX` without a limit. For pixels that are not square it may be more, and
+    /// [`Ground::most`] decides.
     pub limit: u64,
     /// Whether columns fit 16 bits and squared distances, of square pixels, 32.
     pub is_narrow: bool,
@@ -81,7 +81,7 @@ pub(crate) struct Ground {
 }
 
 impl Ground {
-    /// The distance of so many columns and rows. The kernel `measure` computes the same.
+    /// Returns the distance over `columns` columns and `rows` rows. The kernel `measure` computes the same.
     pub(crate) fn distance(&self, columns: u32, rows: u32) -> f64 {
         let (across, down) = (f64::from(columns) * self.x, f64::from(rows) * self.y);
         if down == 0.0 {

@@ -56,7 +56,7 @@ impl<'a> Part<'a> {
         self.code << deeper..(self.code + 1) << deeper
     }
 
-    /// What is wrong with it, beside another of the same tree.
+    /// Returns how it conflicts with another part of the same tree, if it does.
     fn fault(&self, other: &Quadtree) -> Option<&'static str> {
         let tree = self.tree;
         let is_beside = (tree.frame, tree.bounds) == (other.frame, other.bounds)
@@ -111,7 +111,7 @@ pub struct Joined<'a> {
     points: u64,
 }
 
-/// What a level consists of, in the order of codes.
+/// A run of a level's nodes, in the order of codes.
 #[derive(Clone, Debug)]
 enum Piece {
     /// A node above the cells of the parts, or a cell that its part did not divide down to.
@@ -120,7 +120,7 @@ enum Piece {
     OfPart { part: usize, nodes: Range<usize>, start: u64 },
 }
 
-/// What the order of the points consists of.
+/// A run of the order of the points.
 #[derive(Clone, Debug)]
 enum Run {
     /// All points of a part.
@@ -190,7 +190,7 @@ pub fn join<'a>(parts: &[Part<'a>]) -> Result<Joined<'a>> {
 }
 
 impl Joined<'_> {
-    /// Places a cell, by level and code, and all below it, of which the parts are these. Whether it has points.
+    /// Places a cell, by level and code, and all below it; `parts` are its parts. Returns whether it has points.
     fn place(&mut self, (level, code): (u32, u64), parts: Range<usize>) -> bool {
         let (start, count) =
             (self.points, self.parts[parts.clone()].iter().map(Part::points).sum());
@@ -268,7 +268,7 @@ impl Joined<'_> {
         })
     }
 
-    /// What was given, and what became of it. Looks at all nodes.
+    /// Returns how many points were given, and how many are in the tree. Visits all nodes.
     pub fn summary(&self) -> Summary {
         let mut summary = Summary {
             points: self.like.given,

@@ -14,7 +14,7 @@ use crate::{Cells, Result};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct Node {
-    /// The Morton code of the cell among those of its level: x has the even bits.
+    /// The Morton code of the cell among the cells of its level: x has the even bits.
     pub code: u64,
     /// The first of its points, in the order of the tree.
     pub start: u64,
@@ -97,8 +97,8 @@ pub struct Quadtree {
 }
 
 impl Quadtree {
-    /// The nodes: level after level from the root, those of a level in the order of their codes.
-    /// Without points there is none.
+    /// The nodes: level after level from the root, within a level in the order of their codes. Without points there is
+    /// none.
     pub fn nodes(&self) -> &[Node] {
         &self.nodes
     }
@@ -124,8 +124,8 @@ impl Quadtree {
         &self.y
     }
 
-    /// The same tree, whose points also carry values: `values[i]` is that of point `i` as given. The tree keeps them in its own
-    /// order, also in its file.
+    /// Returns the same tree, whose points also carry values: `values[i]` belongs to point `i` as given. The tree keeps
+    /// them in its own order, also in its file.
     ///
     /// Cost: a gather; memory for the column.
     ///
@@ -162,7 +162,7 @@ impl Quadtree {
         values::places_of(&self.order, self.given, indices)
     }
 
-    /// What the root covers.
+    /// Returns the root's ground.
     pub fn bounds(&self) -> Bounds {
         self.bounds
     }

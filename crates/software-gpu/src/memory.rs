@@ -20,11 +20,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Bytes of a red zone; also the alignment of an allocation, as on a GPU.
 const RED_ZONE: usize = 256;
-/// What the red zones hold.
+/// The pattern of red zones.
 const RED: u32 = 0xa5c3_96e1;
-/// What fresh memory holds.
+/// The pattern of fresh memory.
 pub(crate) const FRESH: u32 = 0xfffa_5a5a;
-/// What freed memory holds.
+/// The pattern of freed memory.
 const FREED: u32 = 0x7ffd_dead;
 /// Most bytes and allocations in quarantine. Larger allocations are released at once.
 const QUARANTINE_BYTES: usize = 4 << 20;
@@ -286,20 +286,20 @@ pub(crate) fn of_thread() -> i64 {
     OF_THREAD.get()
 }
 
-/// The memory that some work uses: for each pointer into it, how many bytes from there, and what
-/// for. What lies in no live allocation is left out; that is for other checks.
+/// The memory that some work uses: for each pointer into it, how many bytes from there, and what for. Pointers outside
+/// of live allocations are left out, since other checks find them.
 pub(crate) struct Used {
     parts: Vec<(Arc<Allocation>, Range<u64>, Access)>,
     reach: Reach,
 }
 
 impl Used {
-    /// What a copy or a fill uses.
+    /// The memory that a copy or a fill uses.
     pub(crate) fn new(parts: impl IntoIterator<Item = (u64, usize, Access)>) -> Self {
         Self::with_reach(parts, Reach::Exact)
     }
 
-    /// What a launch uses that was given these addresses, each with the bytes that are known to follow.
+    /// The memory that a launch uses, by the addresses that it was given, each with the bytes that are known to follow.
     pub(crate) fn from(parts: impl IntoIterator<Item = (u64, usize, Access)>) -> Self {
         Self::with_reach(parts, Reach::Unknown)
     }
@@ -313,13 +313,13 @@ impl Used {
         Self { parts: parts.into_iter().filter_map(part).collect(), reach }
     }
 
-    /// All of one allocation, which is made or freed.
+    /// The whole of one allocation, which is made or freed.
     pub(crate) fn whole(address: u64) -> Self {
         let size = find(&lock().live, address).map_or(0, |a| a.size);
         Self::with_reach([(address, size, Access::Write)], Reach::Whole)
     }
 
-    /// Checks the order of a new piece of work on the stream that uses the memory so.
+    /// Checks that new work on the stream may use the memory in this way.
     pub(crate) fn on(&self, stream: usize, what: &str) -> Result<(), Report> {
         let uses = self.parts.iter().map(|(allocation, bytes, access)| Use {
             history: &allocation.history,
@@ -332,7 +332,7 @@ impl Used {
     }
 }
 
-/// Allocates device memory for a graph, which is not there before [`revive`].
+/// Allocates device memory for a graph; the memory does not exist before [`revive`].
 pub(crate) fn reserve(size: usize, device: usize) -> Result<u64, Refused> {
     let address = allocate(size, device)?;
     let table = lock();
@@ -389,7 +389,7 @@ fn take_out(address: u64) -> Option<Arc<Allocation>> {
     Some(found)
 }
 
-/// Frees device memory, after a look at its red zones.
+/// Frees device memory, and checks its red zones first.
 pub(crate) fn free(address: u64) -> Result<(), Refused> {
     let Some(allocation) = take_out(address) else {
         Report::new(
@@ -414,7 +414,7 @@ pub(crate) fn free(address: u64) -> Result<(), Refused> {
     file_all(reports)
 }
 
-/// Puts a freed allocation into quarantine; the oldest leave, with a last look.
+/// Puts a freed allocation into quarantine; the oldest leave after a last check.
 fn quarantine(allocation: Arc<Allocation>) -> Vec<Report> {
     if allocation.size > QUARANTINE_BYTES {
         return Vec::new();
@@ -437,8 +437,7 @@ fn file_all(reports: Vec<Report>) -> Result<(), Refused> {
     if clean { Ok(()) } else { Err(Refused::Damaged) }
 }
 
-/// Looks at all red zones and all freed memory, if anything ran since the last time; what is
-/// found is reported.
+/// Checks all red zones and all freed memory, if anything ran since the last check. Reports what it finds.
 pub(crate) fn check() -> Result<(), Refused> {
     let mut table = lock();
     if !std::mem::take(&mut table.unchecked) {

@@ -117,7 +117,7 @@ impl History {
 /// An access of new work to an allocation.
 pub(crate) struct Use<'a> {
     pub(crate) history: &'a Mutex<History>,
-    /// Addresses, of which those of a launch are just the ones it was given.
+    /// Addresses; a launch has just the addresses that it was given.
     pub(crate) bytes: Range<u64>,
     pub(crate) reach: Reach,
     pub(crate) access: Access,
@@ -130,7 +130,7 @@ struct Streams {
     clocks: HashMap<usize, Clock>,
     /// The streams that do not wait for the legacy default stream.
     non_blocking: Vec<usize>,
-    /// What the host has waited for.
+    /// The work that the host has waited for.
     host: Clock,
 }
 
@@ -187,7 +187,7 @@ pub(crate) fn destroyed(stream: usize) {
     });
 }
 
-/// What an event stands for that is recorded on the stream now.
+/// Returns the clock of an event that is recorded on the stream now.
 pub(crate) fn recorded(stream: usize) -> Clock {
     with_streams(|streams| streams.refresh(named(stream)).clone())
 }

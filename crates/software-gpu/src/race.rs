@@ -117,7 +117,7 @@ struct Clock {
     warps: [u32; 32],
 }
 
-/// What is wrong with an access.
+/// The fault of an access.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Violation {
     /// Another thread's access is not ordered with it.

@@ -147,7 +147,7 @@ fn pool() -> Option<&'static rayon::ThreadPool> {
     .as_ref()
 }
 
-/// What runs blocks of a launch on one OS thread; also the thread that runs just now.
+/// Runs blocks of a launch on one OS thread; also knows the thread that runs just now.
 pub(crate) struct Worker<'a> {
     launch: &'a Launch,
     block: Cell<Option<NonNull<Block>>>,

@@ -65,7 +65,7 @@ pub fn cover_circle(
 /// ```
 ///
 /// # Errors
-/// [`Error::Place`] for corners that are none, [`Error::Box`], [`Error::Core`] where memory fails.
+/// [`Error::Place`] for invalid corners, [`Error::Box`], [`Error::Core`] where memory fails.
 pub fn cover_box(
     (west, east): (f64, f64),
     (south, north): (f64, f64),

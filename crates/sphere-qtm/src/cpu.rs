@@ -60,7 +60,7 @@ fn empty_diagram(params: &Params) -> Result<Diagram> {
     })
 }
 
-/// What cells side by side are to have.
+/// The outputs of cells that lie side by side.
 struct Part<'a> {
     nearest: &'a mut [u32],
     second: Option<&'a mut [u32]>,
@@ -153,7 +153,7 @@ impl Search<'_> {
         })
     }
 
-    /// What a triangle keeps, where that may be less.
+    /// Returns the candidates that a triangle keeps, if that may be fewer.
     fn kept(&self, triangle: &Triangle, candidates: &[u32]) -> Option<Vec<u32>> {
         if !self.prunes || candidates.len() <= SHORT {
             return None;

@@ -70,11 +70,11 @@ pub fn locate_degrees(longitudes: &[f64], latitudes: &[f64], level: u32, out: &m
             && is_x86_feature_detected!("avx512vl")
             && is_x86_feature_detected!("avx512bw");
         if has_widest {
-            // SAFETY: the processor has these instructions: it was looked up.
+            // SAFETY: a check has found these instructions on the processor.
             return unsafe { widest(longitudes, latitudes, level, out) };
         }
         if is_x86_feature_detected!("avx2") {
-            // SAFETY: the processor has these instructions: it was looked up.
+            // SAFETY: a check has found these instructions on the processor.
             return unsafe { wide(longitudes, latitudes, level, out) };
         }
     }

@@ -129,7 +129,7 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Looks at cells side by side, the nearest first. `keys` hold all their sites.
+    /// Visits cells side by side, the nearest first. `keys` hold all their sites.
     fn visit(&mut self, cells: impl Iterator<Item = (Cell, Triangle)>, keys: &[(u64, u32)]) {
         let mut all: Vec<(f64, Cell, Triangle)> = cells
             .map(|(cell, triangle)| (self.least_distance(&triangle), cell, triangle))

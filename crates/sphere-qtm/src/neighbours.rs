@@ -7,7 +7,7 @@
 
 use crate::Cell;
 
-/// What lies across an edge.
+/// The neighbour across an edge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Across {
     /// The neighbour.
@@ -53,7 +53,7 @@ impl Cell {
         found
     }
 
-    /// What lies across the edge opposite to a vertex, 0 to 2.
+    /// Returns the neighbour across the edge opposite to a vertex, 0 to 2.
     pub(crate) fn across(self, edge: usize) -> Across {
         let (level, index) = (self.level(), self.index());
         let mut up = 0;

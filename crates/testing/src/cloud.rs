@@ -123,7 +123,7 @@ impl Cloud {
         self.x.len()
     }
 
-    /// Whether there is none.
+    /// Whether there are no points.
     pub fn is_empty(&self) -> bool {
         self.x.is_empty()
     }

@@ -21,7 +21,7 @@ impl std::fmt::Display for Memory {
     }
 }
 
-/// What can go wrong with a plan. Every message is one line.
+/// Errors of a plan. Every message is one line.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -100,9 +100,9 @@ pub enum Error {
         row: u32,
         /// Cells around it.
         halo: u32,
-        /// What it needs, estimated.
+        /// The estimated bytes that it needs.
         bytes: u64,
-        /// What there is.
+        /// The bytes of the budget.
         budget: u64,
     },
     /// More tiles than a plan may have.

@@ -98,7 +98,7 @@ fn build_tiles<T: Cell>(
     Forest::of_parts(tiling, params, &tiers, &counts, nodes, presence)
 }
 
-/// What a tier is made of.
+/// The elements that a tier reduces.
 pub(super) trait Source: Sync {
     /// The element at a place in its raster.
     fn element(&self, index: usize) -> Summary;
@@ -317,7 +317,7 @@ pub(super) fn write<T: Cell>(
     });
 }
 
-/// What squares write to: nodes by their positions.
+/// The arrays that squares write to: nodes by their positions.
 pub(super) struct Output<'a, T: Cell> {
     /// Where the nodes of each level of each square begin.
     pub starts: &'a [u32],

@@ -50,17 +50,17 @@ use crate::{Cell, CodedTree, Codes, Condition, Error, Number, Quadrant, Query, R
 /// # }
 /// ```
 pub trait Aggregate<T>: Sync {
-    /// What a node says.
+    /// The field of a node.
     type Field: Copy + Send + Sync;
 
-    /// The field of so many cells of one value. Of a tree of bins the value is the bin's number.
+    /// Returns the field of `cells` cells of one value. In a tree of bins the value is the bin's number.
     fn of_value(&self, value: T, cells: u64) -> Self::Field;
 
     /// The field of both quadrants together. It is called in Z-order, from the north-west on.
     fn combine(&self, a: Self::Field, b: Self::Field) -> Self::Field;
 }
 
-/// What a search by fields says of a quadrant.
+/// The answer of a search by fields about a quadrant.
 ///
 /// Example: see [`Fields`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -96,7 +96,7 @@ fn to_device<T: Cell>(
     Ok(DeviceGrid::from_column(column, *raster.grid())?)
 }
 
-/// Copies cells to a new column of a handle, so many at a time. Waits for the copies.
+/// Copies cells to a new column of a handle, this many at a time. Waits for the copies.
 fn to_column<T: Cell>(
     gpu: &Gpu,
     host: &[T],

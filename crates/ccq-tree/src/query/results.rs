@@ -20,8 +20,8 @@ use crate::{Query, Result};
 pub struct Count {
     /// Quadrants.
     pub quadrants: u64,
-    /// Cells that satisfy all conditions: those of quadrants that do wholly, and of the others those that the rasters say
-    /// do, if they are given.
+    /// Cells that satisfy all conditions. These are the cells of quadrants that lie wholly in the ranges and, if the
+    /// rasters are given, the cells of other quadrants that the rasters select.
     pub cells: u64,
     /// Cells that only a raster could decide, which was not given.
     pub unsure: u64,

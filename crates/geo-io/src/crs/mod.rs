@@ -318,7 +318,7 @@ impl Crs {
         }
     }
 
-    /// What defines the horizontal coordinates, where that is understood.
+    /// Returns the definition of the horizontal coordinates, if it is understood.
     fn defined(&self) -> Option<Defined> {
         match &self.0 {
             Definition::Keys(keys) => match keys.code().and_then(crs_definitions::from_code) {

@@ -109,7 +109,7 @@ const PARAMETERS_OF_KEYS: [usize; 19] = [5, 6, 1, 0, 3, 4, 1, 0, 3, 4, 1, 0, 3, 
 
 type Parameters = [Option<f64>; PARAMETERS.len()];
 
-/// What horizontal coordinates are, in metres and radians.
+/// The definition of horizontal coordinates, in metres and radians.
 pub(super) struct Definition {
     kind: Kind,
     /// The datum's code and its name; of a local system, its own name.

@@ -22,7 +22,7 @@ use crate::{Error, Result};
 #[cfg(unix)]
 mod parts;
 
-/// What was ready of an array's room when the array came.
+/// How much of an array's file was ready when the array came.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Prefilled {
     /// Bytes whose pages were there.

@@ -39,7 +39,7 @@ pub(crate) struct VirtualRaster {
     path: PathBuf,
     size: (usize, usize),
     sample_type: SampleType,
-    /// What pixels have that lie in no source.
+    /// The value of pixels outside of all sources.
     fill: Option<Number>,
     nodata: Option<Number>,
     place: Option<Georeference>,
@@ -159,7 +159,7 @@ impl VirtualRaster {
             return Ok(());
         }
         let file = self.source(&source.path)?;
-        // Of what lies beyond the source's own edge there is nothing.
+        // Beyond the source's own edge there are no pixels.
         let (width, height) = file.size();
         let (from_columns, from_rows) =
             (source.from(0, to_columns, width), source.from(1, to_rows, height));
@@ -428,7 +428,7 @@ impl Source {
         Ok(Self { path, window: [columns.0, rows.0], shift: [columns.1, rows.1], nodata, scale })
     }
 
-    /// What a range of the whole has of it along an axis, in the columns or rows of the source.
+    /// Returns a range of the whole along an axis as columns or rows of the source.
     fn to(&self, axis: usize, range: &Range<usize>) -> Range<i64> {
         let (start, end) =
             (range.start as i64 - self.shift[axis], range.end as i64 - self.shift[axis]);

@@ -72,8 +72,8 @@ impl Table for File {
     }
 }
 
-/// A file in which no part is longer than what is left of it. The reader takes room for a part as soon as it has its size, which it reads
-/// by itself, in 4 bytes.
+/// A file that refuses a part longer than the rest of the file. The reader allocates memory for a part as soon as it
+/// has read the part's size, in 4 bytes.
 struct Bounded {
     file: BufReader<std::fs::File>,
     at: u64,

@@ -96,8 +96,9 @@ impl Table for Shapefile {
     }
 }
 
-/// Polygons of rings of which the outer ones go the one way, and holes the other. If the first ring goes as holes should, the file has
-/// all of them the other way round. A hole belongs to the outer ring that holds most of its vertices, of several to the smallest.
+/// Makes polygons of rings. Outer rings go one way round, and holes the other. If the first ring goes as holes should,
+/// the file has all of them the other way round. A hole belongs to the outer ring that holds most of its vertices; of
+/// several, to the smallest.
 fn nested(rings: Vec<Vec<Vertex>>) -> Geometry {
     let flat = |ring: &Vec<Vertex>| ring.iter().map(|&[x, y, _]| [x, y]).collect::<Vec<_>>();
     let areas: Vec<f64> = rings.iter().map(|ring| area(&flat(ring))).collect();

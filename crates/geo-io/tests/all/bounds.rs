@@ -160,7 +160,7 @@ fn pages(nodes: &[Node], places: &[(u64, u64)], first: u64) -> (Vec<u8>, u64) {
     (pages, bytes)
 }
 
-/// The header of a COPC of so many points, which begin at one place; an extended record stands at another.
+/// The header of a COPC of this many points, which begin at one place; an extended record stands at another.
 fn copc_header(points: usize, start: usize, extended_at: u64) -> Vec<u8> {
     let mut header = vec![0; 375];
     header[..4].copy_from_slice(b"LASF");

@@ -31,7 +31,7 @@ pub(crate) trait Foreign: Sync {
     }
 }
 
-/// What keeps a buffer reserved until work on it is enqueued, where its owner has such.
+/// Keeps a buffer reserved until work on it is enqueued, if its owner reserves buffers.
 pub(crate) type Reserved = Option<Box<dyn Any + Send + Sync>>;
 
 /// `CUDA_ERROR_NOT_READY`: an owner's answer while its buffer is reserved.

@@ -76,7 +76,7 @@ fn device_of(context: CUcontext) -> Result<CUdevice> {
 }
 
 impl<T: DeviceCopy + Sync> Foreign for DeviceSlice<T> {
-    /// What is safe in `cust` waits, or runs on the legacy default stream.
+    /// Safe functions of `cust` wait, or run on the legacy default stream.
     fn stream(&self, _own: CUstream) -> CUstream {
         CUstream::NULL
     }
@@ -177,7 +177,7 @@ impl<T: Element + DeviceCopy + Send + Sync> Column<T> {
         let (start, foreign) = self.into_foreign()?;
         match foreign.map(|owner| owner.downcast::<DeviceBuffer<T>>()) {
             Some(Ok(buffer)) => Ok(*buffer),
-            // SAFETY: the memory is the column's own, has so many elements, and nobody frees it
+            // SAFETY: the memory is the column's own, has this many elements, and nobody frees it
             // but the buffer. (Memory of another crate's is leaked with its owner.)
             other => {
                 std::mem::forget(other);

@@ -21,7 +21,7 @@ use crate::gpu::driver::{check, given};
 use crate::gpu::properties::Properties;
 use crate::{Error, Result};
 
-/// What is loaded on one device. It stays until the process ends.
+/// The modules and kernels that are loaded on one device. They stay until the process ends.
 #[derive(Default)]
 pub(crate) struct Modules {
     loaded: Mutex<Loaded>,

@@ -54,8 +54,7 @@ impl Opened {
         })
     }
 
-    /// What large copies go through; `None` where the system gives no page-locked memory. The
-    /// context is current.
+    /// Returns the staging of large copies; `None` if the system gives no page-locked memory. The context is current.
     pub(crate) fn staging(&self) -> Option<&Arc<Staging>> {
         self.staging.get_or_init(|| Staging::new(self.context).ok().map(Arc::new)).as_ref()
     }

@@ -125,7 +125,7 @@ pub(crate) struct Staged {
 struct State {
     /// Pieces that are not done.
     left: usize,
-    /// What went wrong first.
+    /// The first error.
     error: Option<Error>,
     /// On the stream behind all pieces, once they are enqueued.
     passed: Option<Event>,
@@ -394,7 +394,8 @@ impl Staged {
 }
 
 impl Loaded {
-    /// Enqueues the slot's copy, unless the copy is over; what becomes of the slot, and whether the whole copy has ended.
+    /// Enqueues the slot's copy, unless the copy is over. Returns what to do with the slot, and whether the whole copy
+    /// has ended.
     fn enqueue(self) -> (Done, bool) {
         let Self { piece, slot } = &self;
         let is_over = piece.of.is_over();

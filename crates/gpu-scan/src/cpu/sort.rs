@@ -259,7 +259,7 @@ fn first_ranked(mut ranked: Vec<(u64, u64)>, k: usize) -> Vec<u64> {
     ranked.into_iter().map(|(_, index)| index).collect()
 }
 
-/// What keys are sorted by: some bits of their ranks.
+/// The sort's order of keys: by some bits of their ranks.
 pub struct Rank<B> {
     order: Order<B>,
     begin: u32,

@@ -80,13 +80,13 @@ where
     totals
 }
 
-/// What a tile knows of the runs that end in it.
+/// The parts of the runs that end in a tile.
 struct TileTotals<E> {
     /// The total before each head; the first still lacks what comes before the tile.
     totals: Vec<E>,
-    /// What the first consists of, in order.
+    /// The terms of the first run, in order.
     lead: Vec<E>,
-    /// What stands after the last head, or everything.
+    /// The sum after the last head, or of everything.
     end: Partial<E>,
 }
 

@@ -9,7 +9,7 @@ use rayon::prelude::*;
 /// A tile's length, and more, past 2^32.
 const LEN: usize = (1 << 32) + 70_001;
 
-/// The GPU, if it is one and has room for so many bytes.
+/// The GPU, if it is one and has room for this many bytes.
 fn open_large(bytes: u64) -> Option<(Gpu, Workspace)> {
     let (gpu, w) = open();
     if gpu.is_software() || gpu.free_memory().unwrap() < bytes + (1 << 30) {

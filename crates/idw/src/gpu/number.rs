@@ -46,7 +46,7 @@ pub(super) enum ListKind {
 }
 
 impl ListKind {
-    /// What a search keeps; on the sphere quadrants have no list.
+    /// Returns the kind of list; on the sphere quadrants have no list.
     pub fn of(params: &Params) -> Self {
         let search = Search::of(params);
         let wanted = search.max_points.min(search.max_per_quadrant).max(search.min_per_quadrant);

@@ -88,8 +88,8 @@ impl Dependence {
         Ok(Self { params, all, open: None, circles: Vec::new() })
     }
 
-    /// Looks at the cells that were not settled before, with all points at hand; gives whether all are settled now. `known`
-    /// is the ground of which every point is at hand that was wanted, if any was.
+    /// Checks the cells that were not settled before, with all points known so far. Returns whether all are settled
+    /// now. `known` is the ground whose wanted points the caller has all given.
     ///
     /// Cost: the triangulation of the points, and a walk for each cell that is not settled.
     ///
@@ -344,7 +344,7 @@ pub struct Wanted {
 }
 
 impl Wanted {
-    /// What of an area touches circles.
+    /// Returns the parts of an area that touch circles.
     fn of(circles: &[Circle], area: &Bounds) -> Self {
         let mut wanted = Self { area: *area, parts: vec![false; (PARTS * PARTS) as usize] };
         if area.min_x <= area.max_x && area.min_y <= area.max_y {
@@ -424,7 +424,7 @@ impl Wanted {
         part(y, [self.area.min_y, self.area.max_y])
     }
 
-    /// The ground outside of which none is wanted; `None` where none is at all.
+    /// Returns the smallest ground outside of which no point is wanted; `None` if no point is wanted at all.
     pub fn bounds(&self) -> Option<Bounds> {
         let marked = (0..PARTS * PARTS).filter(|&part| self.parts[part as usize]);
         let ground = marked.map(|part| self.ground([part % PARTS, part / PARTS], 1));
@@ -444,7 +444,7 @@ fn part(place: f64, [low, high]: [f64; 2]) -> u32 {
     (part.max(0.0) as u32).min(PARTS - 1)
 }
 
-/// What of `all` lies beyond some bounds: up to four areas, which overlap at the corners.
+/// Returns the ground of `all` beyond some bounds: up to four areas, which overlap at the corners.
 fn beyond(known: &Bounds, all: &Bounds) -> Vec<Bounds> {
     let sides = [
         (known.min_x > all.min_x, Bounds { max_x: known.min_x, ..*all }),

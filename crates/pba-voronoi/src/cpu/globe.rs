@@ -214,7 +214,7 @@ fn go_round<C: Column>(candidates: &mut Candidates<C>, tables: &Tables, strip: O
             let steps = |site: u32| tables.steps(site.abs_diff(start + x));
             let mut nearest = (steps(column.number()), column.number());
             for other in [first, last].into_iter().filter(|&site| site != NONE) {
-                // Of two at the same difference the western one.
+                // The western one of two at the same difference.
                 let other = (steps(other), other);
                 nearest = if other < nearest { other } else { nearest };
             }

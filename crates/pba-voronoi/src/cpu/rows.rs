@@ -11,7 +11,7 @@ use crate::{Input, NONE, Result, Sites, Strip};
 /// Columns that are searched together.
 pub(super) const LANES: usize = 16;
 
-/// What holds a column.
+/// A type that holds a column.
 pub(super) trait Column: bytemuck::Pod + Send + Sync + PartialEq {
     /// No site in the row.
     const NONE: Self;
@@ -203,7 +203,7 @@ fn reach_beyond<C: Column>(columns: &mut [C], strip: &Strip<'_>, y: usize) -> bo
     for (x, column) in (first..).zip(&mut *columns) {
         let own = (*column != C::NONE).then(|| first + column.number());
         let sites = [before, own, after].into_iter().flatten();
-        // Of two that tie the western one.
+        // The western one of two that tie.
         let nearest = sites.min_by_key(|&site| (site.abs_diff(x), site));
         *column = nearest.map_or(C::NONE, |column| C::new(column as usize));
     }

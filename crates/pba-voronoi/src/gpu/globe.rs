@@ -34,8 +34,8 @@ pub struct DeviceGlobe {
 }
 
 impl DeviceGlobe {
-    /// Computes the numbers of a raster of so many columns and rows on the host, and copies them to the device. A strip of columns
-    /// takes those of its whole. Waits.
+    /// Computes the tables of a raster of `width` columns and `height` rows on the host, and copies them to the device.
+    /// A strip of columns takes the tables of its whole. Waits.
     ///
     /// # Errors
     /// [`Error::Globe`] for a raster that does not lie on the globe; [`Error::Core`] where memory or the device fails.

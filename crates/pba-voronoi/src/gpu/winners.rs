@@ -94,7 +94,7 @@ impl Winners {
         Ok(indices)
     }
 
-    /// What is wanted of pixels that are not square; `None` where they are.
+    /// Returns the wanted measures of pixels that are not square; `None` for square pixels.
     pub fn measured(&self, gpu: &Gpu, wanted: Wanted) -> Result<Option<Measured>> {
         let Some(ground) = &self.metric.ground else { return Ok(None) };
         let mut indices = self.indices_by_squares(gpu)?;

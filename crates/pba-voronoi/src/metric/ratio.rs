@@ -25,7 +25,7 @@ pub(super) struct Weights {
     pub error: f64,
 }
 
-/// The largest ratio of sides that every raster with `steps` pixels along the longer one has room for.
+/// Returns the largest ratio of sides whose weights fit every raster with `steps` pixels along the longer one.
 pub(super) fn largest(steps: u32) -> f64 {
     (room(steps) as f64).sqrt().floor()
 }
@@ -36,8 +36,8 @@ fn room(steps: u32) -> u128 {
     ((1 << 62) / (steps * steps)).clamp(1, u128::from(u32::MAX))
 }
 
-/// The weights for pixels with two different sides, in a raster of so many columns and rows; `None` where it has
-/// no room for any that are good enough.
+/// Returns the weights for pixels with two different sides, in a raster of `width` columns and `height` rows; `None` if
+/// no weights that fit are good enough.
 pub(super) fn weights((width, height): (u32, u32), (x, y): (f64, f64)) -> Option<Weights> {
     if let Some((p, q)) = whole_ratio(x / y) {
         let (across, down) = (p * p, q * q);
@@ -76,7 +76,7 @@ fn fraction(ratio: u128, longer: u32, shorter: u32) -> Option<(u32, u32, f64)> {
     };
     let [nearer, other] = around(ratio, room(longer), room(shorter));
     let ordered = [nearer, other].into_iter().find(|&fraction| is_ordered(fraction));
-    // A ratio for which there is no room at all has nothing on its other side.
+    // A ratio that does not fit at all has no fraction on its other side.
     let has_room = ratio >> 64 < room(longer);
     let near = Some(nearer).filter(|&nearer| has_room && error(nearer) <= MAX_ERROR);
     let fraction = ordered.or(near)?;

@@ -38,7 +38,7 @@ pub(super) fn level_sort(
     Ok((nodes, coded.into_par_iter().map(|(_, index)| index).collect()))
 }
 
-/// The points of a node, and as much room.
+/// The points of a node, and the same range of the other array.
 struct Part<'a> {
     coded: &'a mut [Coded],
     scratch: &'a mut [Coded],
@@ -78,7 +78,7 @@ impl Part<'_> {
         let counts: Vec<[usize; 4]> =
             coded.par_chunks(PIECE).map(|piece| count(piece, shift)).collect();
         let totals: [usize; 4] = std::array::from_fn(|q| counts.iter().map(|c| c[q]).sum());
-        // Room of each piece in each quadrant, quadrant after quadrant.
+        // Where each piece writes in each quadrant, quadrant after quadrant.
         let mut rest = &mut *scratch;
         let mut rooms: Vec<Vec<&mut [Coded]>> =
             counts.iter().map(|_| Vec::with_capacity(4)).collect();

@@ -27,14 +27,14 @@ const PIECE: usize = 1 << 15;
 /// The most points of a cell that are sorted by comparisons, where the codes decide to the end.
 const SMALL: usize = 64;
 
-/// Brings points, in the order as given, into the order of a tree.
+/// Sorts points, in the order as given, into the order of a tree.
 pub(super) fn sort(coded: &mut [Coded], params: &Params) -> Result<()> {
     let goal =
         Goal { threshold: params.threshold as usize, max_level: params.max_level, by_code: false };
     sort_to(coded, goal)
 }
 
-/// Brings points, in the order as given, into the order of their codes, which have so many levels.
+/// Sorts points, in the order as given, by their codes of `levels` levels.
 pub(super) fn sort_by_code(coded: &mut [Coded], levels: u32) -> Result<()> {
     sort_to(coded, Goal { threshold: SMALL, max_level: levels, by_code: true })
 }
@@ -57,9 +57,9 @@ fn sort_to(coded: &mut [Coded], goal: Goal) -> Result<()> {
 
 /// The points of a cell.
 struct Cell<'a> {
-    /// The array that they are in.
+    /// The array that holds them.
     here: &'a mut [Coded],
-    /// As much room in the other one.
+    /// The same range of the other array.
     other: &'a mut [Coded],
     /// Whether the result belongs into the other.
     is_swapped: bool,
@@ -117,8 +117,8 @@ fn settle(cell: Cell<'_>, goal: Goal) {
     }
 }
 
-/// Brings the leaves between two levels into the order as given. `cells` are those of the lower level in a cell of one
-/// between.
+/// Sorts the leaves between two levels back into the order as given. `cells` are the cells of the lower level within
+/// one cell between the two.
 fn order_leaves(points: &mut [Coded], starts: &[usize], cells: Range<usize>, threshold: usize) {
     if cells.len() == 1 {
         return;
@@ -170,7 +170,7 @@ impl Digits {
         starts
     }
 
-    /// The same in pieces, of which each has its room in every cell.
+    /// The same in pieces; each piece has its own range in every cell.
     fn sort_on_all_cores(self, from: &[Coded], to: &mut [Coded]) -> Vec<usize> {
         let piece = from.len().div_ceil(4 * rayon::current_num_threads()).max(PIECE);
         let counts: Vec<Vec<usize>> =

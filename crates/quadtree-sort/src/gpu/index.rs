@@ -200,7 +200,7 @@ fn gather<T: Coordinate>(
     pairs: &Column<u64>,
 ) -> Result<(Column<T>, Column<T>)> {
     let len = order.len();
-    // What the kernel looks at to know whether the order is whole.
+    // The kernel reads this flag to know whether the order is complete.
     let overflow = gpu.zeroed::<u32>(1)?;
     // SAFETY: the kernel writes every element of both columns; the order names pairs.
     unsafe {
@@ -267,8 +267,8 @@ fn ranks<T: Coordinate>(workspace: &mut Workspace, column: Slice<'_, T>) -> Resu
 }
 
 impl<T: Coordinate> DeviceIndex<T> {
-    /// The index over points that are in the order of an index already: for other crates of Tessera. The order tells how they
-    /// are called.
+    /// Makes the index of points that are in the order of an index already, for other crates of Tessera. `order` has
+    /// their indices.
     ///
     /// # Errors
     /// [`Error::Core`](crate::Error::Core).
@@ -423,8 +423,8 @@ pub fn nearest<'a, T: Coordinate>(
     search(workspace, index, (x, y), order.as_ref(), k)
 }
 
-/// [`nearest`] of places that follow each other in a good order already, as those of a grid in patches of 8 x 4 cells do: it
-/// does not sort them.
+/// As [`nearest`], for places that are in a good order already, such as a grid in patches of 8 x 4 cells. It does not
+/// sort them.
 ///
 /// Example: see [`nearest`].
 ///
@@ -442,7 +442,7 @@ pub fn nearest_in_order<'a, T: Coordinate>(
     search(workspace, index, places, None, k)
 }
 
-/// [`nearest`] of the index's own points, each of which is its own nearest: a row for each point in the order of the
+/// As [`nearest`], for the index's own points, each its own nearest. Returns a row for each point in the order of the
 /// index, which is a good order already.
 ///
 /// ```
@@ -483,7 +483,7 @@ pub fn order_of_places<T: Coordinate>(
     y: Slice<'_, T>,
 ) -> Result<Column<u32>> {
     let (gpu, len) = (workspace.gpu().clone(), x.len());
-    // SAFETY: the columns are as long as said, and written before they are read.
+    // SAFETY: the columns are as long as stated, and written before they are read.
     unsafe {
         let (mut codes, mut order) =
             (gpu.uninitialized::<u32>(len)?, gpu.uninitialized::<u32>(len)?);
@@ -536,7 +536,7 @@ fn search<T: Coordinate>(
     };
     let kernel = <T as find_nearest::Instances>::find(|&most| k32 <= most);
     let kernel = kernel.expect("the last instance takes any number");
-    // SAFETY: the tree is the index's; the columns are as long as said, the order is a permutation.
+    // SAFETY: the tree is the index's; the columns are as long as stated, the order is a permutation.
     unsafe { gpu.enqueue(kernel, Blocks::for_each(&kernel, count as u64)?, arguments)? };
     Ok(DeviceNeighbours { k, indices, distances })
 }

@@ -100,7 +100,7 @@ fn boxes(x: &[f64], y: &[f64], layout: Layout) -> Result<Vec<[f64; 4]>> {
     Ok(boxes)
 }
 
-/// Boxes of the first level, with those that are only room.
+/// Returns the end of the first level's boxes, padding included.
 fn first_end(layout: Layout) -> usize {
     (layout.counts[0].div_ceil(FANOUT) * FANOUT) as usize
 }

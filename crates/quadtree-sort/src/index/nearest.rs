@@ -115,7 +115,7 @@ impl Search<'_> {
         if is_hidden & self.hides { f64::INFINITY } else { dx * dx + dy * dy }
     }
 
-    /// Looks at the points of a leaf.
+    /// Compares the points of a leaf.
     fn look(&mut self, points: Range<usize>) {
         let Index { x, y, order, .. } = self.index;
         // All squares first, side by side in vectors.

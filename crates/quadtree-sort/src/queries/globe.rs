@@ -18,7 +18,7 @@ use super::{NONE, NearestList, Neighbours};
 use crate::tree::Node;
 use crate::{Error, Quadtree, Result};
 
-/// What rounding may take from the square of a chord, and more.
+/// More than rounding may take from the square of a chord.
 const SLACK: f64 = 1e-14;
 
 /// See [`Quadtree::nearest_on_globe`]; `k` is positive.
@@ -106,7 +106,7 @@ impl Search<'_> {
         2.0 - 2.0 * most - SLACK
     }
 
-    /// Looks at all points of a leaf.
+    /// Compares all points of a leaf.
     fn look(&mut self, leaf: &Node) {
         for place in leaf.points() {
             let point = unit_vector(self.tree.x[place], self.tree.y[place]);

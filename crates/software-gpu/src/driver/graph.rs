@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Memory that the program has not freed is freed by the next launch.
 const AUTO_FREE_ON_LAUNCH: c_ulonglong = 1;
-/// Of capture modes: the one that forbids nothing but what the stream itself cannot do.
+/// The capture mode that forbids only what the stream itself cannot do.
 const RELAXED: c_int = 2;
 
 /// A graph that can be launched.

@@ -1,7 +1,7 @@
 //! Allocation, copies, fills, and the memory pool.
 //!
-//! A call on a stream does its work at once, as every call does, or records it; the others also
-//! synchronise, and so look at the memory.
+//! A call on a stream does its work at once, as every call does, or records it; the others also synchronise, and so
+//! check the memory.
 
 use super::recording::{free_now, in_order};
 use super::{Code, Outcome, call, call_in_context, context, device, give, stream};

@@ -27,9 +27,9 @@ use crate::{Cell, Diagram, LonLat, Result};
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Polygon {
-    /// What it lies in.
+    /// The outer ring.
     pub outer: Vec<LonLat>,
-    /// What it does not hold.
+    /// The rings of its holes.
     pub holes: Vec<Vec<LonLat>>,
 }
 

@@ -54,7 +54,7 @@ impl Arc {
         unit(add(self.from, self.to))
     }
 
-    /// What it lies in; an arc bends out of the box of its ends.
+    /// Returns the box that it lies in; an arc bends out of the box of its ends.
     fn extent(&self) -> Extent {
         let chord = minus(self.to, self.from);
         let more = 0.25 * dot(chord, chord) + NEAR;
@@ -361,7 +361,7 @@ impl Pieces {
     }
 }
 
-/// What a ring holds.
+/// The side that a ring holds.
 struct Side {
     /// Its first piece.
     first: usize,

@@ -86,7 +86,7 @@ impl Sites {
         self.x.iter().zip(&self.y).map(of).collect()
     }
 
-    /// The first so many, or all.
+    /// The first this many, or all.
     pub fn first(mut self, count: usize) -> Self {
         self.x.truncate(count);
         self.y.truncate(count);

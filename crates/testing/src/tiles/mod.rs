@@ -80,7 +80,7 @@ pub fn keeps_the_memory(
     assert!(peak <= (memory << 20) / 10 * 11, "{plan:?}: {} MiB", peak >> 20);
 }
 
-/// What a variable of the environment says, for longer tests.
+/// Returns the number in a variable of the environment, for longer tests.
 pub fn number(variable: &str, other: u32) -> u32 {
     std::env::var(variable).ok().and_then(|text| text.parse().ok()).unwrap_or(other)
 }

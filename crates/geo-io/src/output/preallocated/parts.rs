@@ -32,7 +32,7 @@ pub fn put(file: &File, start: u64, array: &[u8], there: usize) -> Result<()> {
     failed.first()
 }
 
-/// Calls `work` with parts of so many bytes, and where they begin, on several threads.
+/// Calls `work` with parts of this many bytes, and where they begin, on several threads.
 fn in_parts(bytes: &[u8], of_part: usize, work: &(dyn Fn(u64, &[u8]) + Sync)) {
     parallel::for_ranges(bytes.len().div_ceil(of_part), 1, &|parts| {
         for part in parts {
@@ -42,7 +42,7 @@ fn in_parts(bytes: &[u8], of_part: usize, work: &(dyn Fn(u64, &[u8]) + Sync)) {
     });
 }
 
-/// What went wrong in one of several tasks.
+/// The first error of several tasks.
 #[derive(Default)]
 struct Failed(Mutex<Option<Error>>);
 

@@ -63,7 +63,7 @@ impl BinSpec {
         Self { values, ..self }
     }
 
-    /// Bytes of so many points on disk, headers aside.
+    /// Returns the bytes of `points` points on disk, headers aside.
     pub fn bytes(&self, points: u64) -> u64 {
         points.saturating_mul(format::record(self.values) as u64)
     }

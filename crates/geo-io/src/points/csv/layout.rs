@@ -27,7 +27,7 @@ const MAX_SHOWN: usize = 50;
 /// The separators, in words.
 const IN_WORDS: &str = "commas, semicolons, tabs, blanks and | separate columns";
 
-/// What the first lines of a table tell of it.
+/// The layout of a table, by its first lines.
 #[derive(Debug)]
 pub(super) struct Layout {
     pub separator: u8,
@@ -229,7 +229,7 @@ fn row_count(line: &[u8], next: Option<&Line>) -> Option<u64> {
     count.parse().ok().filter(|_| is_count && next.iter().any(|b| SEPARATORS.contains(b)))
 }
 
-/// What the layout is found from.
+/// The evidence for a layout.
 struct Guess<'a> {
     path: &'a Path,
     columns: &'a CsvColumns,
@@ -378,7 +378,7 @@ impl Guess<'_> {
                     Ok(named([x, y, z]))
                 }
                 _ if values == [true; 3] => Ok(row(numbers(), xyz)),
-                // A row may lack a number; names are none.
+                // A row may lack a number, but names are not numbers at all.
                 _ if !is_strict && values.contains(&true) => Ok(row(numbers(), xyz)),
                 _ if !is_strict => Ok(named(xyz)),
                 _ => Err(self.no_column(texts, wanted[0])),
@@ -448,7 +448,7 @@ impl Guess<'_> {
         Ok(xyz)
     }
 
-    /// Where a name stands. Of names that differ in their case alone that of the wanted one's counts.
+    /// Returns where a name stands. Among names that differ only in case, the one with the wanted case counts.
     fn position(&self, names: &[String], wanted: &str) -> Result<Option<usize>> {
         let same: Vec<usize> = (0..names.len()).filter(|&i| names[i] == wanted).collect();
         let lower = wanted.to_lowercase();

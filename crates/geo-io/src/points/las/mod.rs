@@ -84,7 +84,7 @@ pub(crate) fn read(
         match file.read_points(path, filter, progress, (&mut cloud, &mut keep)) {
             Ok(()) => return Ok(cloud),
             Err(Error::Cancelled) => return Err(Error::Cancelled),
-            // What is damaged outside of the bounds is not asked for.
+            // Damage outside of the bounds does not matter.
             Err(_) => {}
         }
     }
@@ -139,7 +139,7 @@ fn usual_batch() -> usize {
     BATCH.max(BATCH_OF_CORE * rayon::current_num_threads())
 }
 
-/// A file whose header has been read and held against its length.
+/// A file whose header has been read and compared with its length.
 struct LasFile {
     file: File,
     size: u64,
@@ -150,7 +150,7 @@ struct LasFile {
     note: Option<String>,
     vlrs: Vec<Record>,
     laz: Option<LazVlr>,
-    /// Of a compressed file, its chunks or why they are not known.
+    /// In a compressed file, its chunks or why they are not known.
     table: Option<Result<Table, String>>,
 }
 
@@ -454,7 +454,7 @@ impl LasFile {
         Error::malformed(path, self.behind(done, reason))
     }
 
-    /// What is wrong behind so many points.
+    /// Describes a fault behind the first `done` points.
     fn behind(&self, done: u64, reason: &str) -> String {
         format!("after {done} of {} points: {reason}", self.points)
     }

@@ -1,5 +1,5 @@
 //! Variable length records: those behind the header, and the extended ones behind the points. Only those that the
-//! reader looks at are taken into memory: others may have gigabytes of waveforms.
+//! reader needs are taken into memory: others may have gigabytes of waveforms.
 
 use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};

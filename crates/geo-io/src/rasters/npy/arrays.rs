@@ -133,7 +133,7 @@ fn write_shaped<T: NpyElement>(output: Output<'_>, values: &[T], shape: &[u64]) 
         .map(drop)
 }
 
-/// What stands before the elements of an array.
+/// Returns the bytes before the elements of an array.
 pub(crate) fn header<T: NpyElement>(path: &Path, shape: &[u64]) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let options = WriteOptions::new_header_only().dtype(DType::Plain(element::<T>(path)?));
@@ -163,7 +163,7 @@ pub struct NpyRoom<T> {
 }
 
 impl<T: NpyElement> NpyRoom<T> {
-    /// Whether an array of so many elements is worth it: a small one is written at once.
+    /// Whether an array of this many elements is worth it: a small one is written at once.
     pub fn is_worth(count: u64) -> bool {
         count.saturating_mul(size_of::<T>() as u64) >= LARGE as u64
     }
@@ -386,7 +386,7 @@ pub(crate) fn read_array(path: &Path, mut source: impl Read, size: u64) -> Resul
     Ok(Array { shape: header.shape, data })
 }
 
-/// What is said of an array that does not end with its last element.
+/// The message for an array with bytes behind its last element.
 pub(crate) const BEHIND: &str =
     "more follows its last element: of several arrays in one file save each alone";
 

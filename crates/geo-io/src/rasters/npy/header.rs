@@ -20,7 +20,7 @@ const DEEPEST: usize = 8;
 /// The types that are read, as NumPy names them without the byte order.
 const KNOWN: [&str; 12] = ["f2", "f4", "f8", "b1", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8"];
 
-/// What a header says.
+/// The fields of a header.
 pub(crate) struct Header {
     pub shape: Vec<usize>,
     /// The type of the elements, one of those that are read.
@@ -114,7 +114,7 @@ impl Header {
     /// Bytes of all elements.
     ///
     /// # Errors
-    /// Where there are at most so many bytes, and these are fewer.
+    /// If the elements need more than `most` bytes.
     pub fn bytes(&self, path: &Path, most: u64) -> Result<u64> {
         let sides = self.shape.iter().map(|&n| n as u128);
         let bytes = sides.fold(u128::from(self.element_bytes()), u128::saturating_mul);

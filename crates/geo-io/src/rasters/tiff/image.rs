@@ -190,7 +190,7 @@ impl TiffImage {
         &self.directory
     }
 
-    /// What its samples are.
+    /// Returns the type and the layout of its samples.
     pub fn layout(&self) -> &RasterLayout {
         &self.layout
     }
@@ -264,7 +264,7 @@ impl TiffImage {
     }
 }
 
-/// What the bytes come from.
+/// Opens the source of the file's bytes.
 fn source(path: &Path) -> Result<SharedSource> {
     if is_url(path) {
         #[cfg(feature = "http")]
@@ -281,7 +281,7 @@ fn source(path: &Path) -> Result<SharedSource> {
     Ok(Arc::new(FileSource::open(path).map_err(|e| failed(path, e))?))
 }
 
-/// What an error of the reader is of a file: one of the system's or a server's, or damage.
+/// Turns an error of the reader into one of the file: of the system, of a server, or damage.
 fn failed(path: &Path, error: tiff_reader::error::Error) -> Error {
     match error {
         tiff_reader::error::Error::Io(reason, _) if is_url(path) => Error::read(path, reason),
@@ -319,7 +319,7 @@ fn mended(stated: &Ifd, length: u64) -> Result<(BTreeMap<u16, TagValue>, u64), S
                 .ok_or_else(|| format!("its tag {code}, {name}, holds other than it should"))?,
             None => tag.value.clone(),
         };
-        // Of two tags of a number the first counts.
+        // The first of two tags with one number counts.
         tags.entry(tag.code).or_insert(value);
     }
     let first = |tags: &BTreeMap<u16, TagValue>, code, default| {
@@ -331,7 +331,7 @@ fn mended(stated: &Ifd, length: u64) -> Result<(BTreeMap<u16, TagValue>, u64), S
         tags.remove(&PREDICTOR);
     }
     let mut block_bytes = 0;
-    // Of several bands a file is refused, whatever its blocks are.
+    // A file of several bands is refused later, whatever its blocks are.
     if first(&tags, BANDS, 1) == 1 {
         let [width, height] = [WIDTH, HEIGHT].map(|code| first(&tags, code, 0));
         let blocks = Blocks {
@@ -345,7 +345,7 @@ fn mended(stated: &Ifd, length: u64) -> Result<(BTreeMap<u16, TagValue>, u64), S
     Ok((tags, block_bytes))
 }
 
-/// Returns whole numbers that are not negative with so many bytes each; `None` for anything else.
+/// Returns non-negative whole numbers as numbers of `bytes` bytes each; `None` for anything else.
 fn of_width(value: &TagValue, bytes: usize) -> Option<TagValue> {
     macro_rules! signed {
         ($values:expr) => {
@@ -448,7 +448,7 @@ impl Blocks {
 }
 
 /// Returns the bytes to read for a block: the file has `there` bytes from the block's start on, and the block has `unpacked`
-/// bytes when it is unpacked. `None` where so few bytes cannot give so many.
+/// bytes when it is unpacked. `None` where so few bytes cannot give this many.
 fn length_of(codec: &Codec, stated: Option<u64>, there: u64, unpacked: u64) -> Option<u64> {
     if !codec.is_packed {
         // Whatever length is stated.

@@ -57,7 +57,7 @@ pub trait Sample: TiffWriteSample + Pod + Send + Sync {
     /// Returns what a file has for it.
     fn stored(self, nodata: f32) -> Self;
 
-    /// Returns whether one of the values would be lost, since it is what the file has where there is none.
+    /// Returns whether one of the values equals the file's mark for a missing value, and so would be lost.
     fn holds(values: &[Self], nodata: f32) -> bool;
 
     /// Puts the mean of what has a value, in each band of some cells, into a cell; of four bytes, which are colours, of what is not
@@ -139,7 +139,7 @@ impl Sample for u8 {
     }
 }
 
-/// The mean of bytes, rounded to the nearest; 0 of none.
+/// Returns the mean of bytes, rounded to the nearest; 0 for no bytes.
 fn rounded_mean(values: impl Iterator<Item = u32>) -> u8 {
     let (sum, count) = values.fold((0, 0), |(sum, n), v| (sum + v, n + 1));
     (sum + count / 2).checked_div(count).unwrap_or(0) as u8

@@ -241,7 +241,7 @@ impl Blocks {
     }
 }
 
-/// What is to be said of a file with further images, such as pages: overviews and masks are none.
+/// Describes a file with further images, such as pages. Overviews and masks are not further images.
 fn note_on_images(path: &Path, file: &TiffFile) -> Option<String> {
     const REDUCED_OR_MASK: u32 = 1 | 4;
     let kind = |image: &Ifd| image.tag(SUBFILE_TYPE).and_then(|tag| tag.value.as_u32());
@@ -260,7 +260,7 @@ fn note_on_images(path: &Path, file: &TiffFile) -> Option<String> {
 /// The tag that says what an image is to the others of its file.
 const SUBFILE_TYPE: u16 = 254;
 
-/// What is to be done about a mask.
+/// What to do about a mask instead.
 const INSTEAD: &str = "which pixels have a value, and geo-io reads NODATA instead: `gdalwarp -dstnodata -9999` makes it of a mask";
 
 /// Refuses a file that says by a mask as GDAL writes it which pixels have a value: by an image beside the first, or by a

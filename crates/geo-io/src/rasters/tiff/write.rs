@@ -82,7 +82,7 @@ pub enum Cells<'a> {
     Values {
         /// The numbers.
         values: &'a [f32],
-        /// What the file holds where there is none.
+        /// The file's mark for a missing value.
         nodata: f32,
     },
     /// Several numbers a cell; NaN is written as NODATA.
@@ -275,7 +275,7 @@ fn write_bands(
     write(output, levels, options, tags, |v: f32| v.stored(nodata), f32::mean)
 }
 
-/// What a file says stands for no value.
+/// Returns the tag that states the mark for a missing value.
 pub(crate) fn nodata_tag(nodata: f32) -> Tag {
     let text = if nodata.is_nan() { "nan".to_owned() } else { nodata.to_string() };
     Tag::new(GDAL_NODATA, TagValue::Ascii(text))

@@ -11,17 +11,17 @@ use crate::{Error, Number, Result, SampleType};
 /// Bytes of a `zarr.json` that are read at most.
 const MOST: u64 = 16 << 20;
 
-/// What an array is.
+/// The metadata of an array.
 #[derive(Clone, Debug)]
 pub(crate) struct Metadata {
     pub shape: Vec<u64>,
     /// Elements of a chunk along each dimension.
     pub chunk: Vec<u64>,
     pub sample_type: SampleType,
-    /// What elements of missing chunks are.
+    /// The value of elements in missing chunks.
     pub fill: Number,
     pub codecs: Codecs,
-    /// What stands between the numbers of a chunk's name, and whether `c` stands before them.
+    /// The separator between the numbers of a chunk's name, and whether `c` stands before them.
     pub separator: String,
     pub is_prefixed: bool,
     pub attributes: Map<String, Value>,

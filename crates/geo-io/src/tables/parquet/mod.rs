@@ -196,7 +196,7 @@ impl Table for Parquet {
 type Geometries = Vec<Result<Option<Geometry>, String>>;
 
 impl Parquet {
-    /// The geometries of so many rows.
+    /// The geometries of this many rows.
     fn geometries(&self, columns: &mut [Column], most: usize) -> Result<Geometries, String> {
         let found: Geometries = match &self.geometry {
             None => (0..most).map(|_| Ok(None)).collect(),

@@ -97,7 +97,7 @@ pub(super) fn geometry(record: &[u8]) -> Result<Option<Geometry>, String> {
     }))
 }
 
-/// What is left of a record.
+/// The rest of a record.
 struct Bytes<'a>(&'a [u8]);
 
 impl Bytes<'_> {

@@ -52,7 +52,7 @@ impl Job {
     }
 }
 
-/// What becomes of a slot by a job.
+/// What a job did with its slot.
 pub(super) enum Done {
     Filled(Loaded),
     Sent(Sent),
@@ -88,7 +88,7 @@ pub(super) struct Work {
     pub resting: usize,
 }
 
-/// What is on its way on a stream.
+/// A copy that is on its way on a stream.
 trait Passing {
     fn queue(&self) -> Queue;
 }
@@ -109,7 +109,7 @@ impl Passing for Loaded {
 struct Line<T> {
     /// Pieces without a slot.
     waiting: VecDeque<Piece>,
-    /// What is on its way, the oldest first.
+    /// The copies on their way, the oldest first.
     passing: VecDeque<T>,
     /// The streams whose oldest somebody waits for; it is not among the others then.
     watched: Vec<Queue>,

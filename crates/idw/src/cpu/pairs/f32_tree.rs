@@ -38,9 +38,9 @@ struct Sources {
 pub(crate) struct Tree<'a> {
     levels: Vec<u32>,
     items: Vec<Item>,
-    /// What the points of each leaf are relative to.
+    /// The origin of each leaf's points.
     origins: Vec<[f64; 2]>,
-    /// Of leaves: what is far is expanded where it loses nothing.
+    /// Tests sums over leaves; far items are expanded only where f32 loses nothing.
     doubt: Doubt<'a>,
     points: Sources,
     nodes: Sources,

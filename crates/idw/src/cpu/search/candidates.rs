@@ -12,7 +12,7 @@ use crate::cpu::search::min_lists::{LANES, Row};
 use crate::cpu::search::patch::Lanes;
 use crate::search::Search;
 
-/// Room for candidates; with fewer there are not too many.
+/// The most candidates; the arrays hold this many.
 pub(crate) const MOST: usize = 1 << 10;
 
 /// The bits of a key that say which candidate it is of.
@@ -27,7 +27,7 @@ pub(crate) struct Candidates {
     pub count: usize,
     pub at: Box<[[f64; MOST]; 3]>,
     pub sorted: Box<[u32; MOST]>,
-    /// How many points of cells were looked at: what searches cost.
+    /// How many points of cells were compared: what searches cost.
     pub looks: u64,
 }
 
@@ -52,7 +52,7 @@ pub(crate) fn place(key: f64) -> usize {
     (key.to_bits() & PLACE) as usize
 }
 
-/// What of a key, or of the square of a distance, orders by distance.
+/// Returns the bits of a key, or of the square of a distance, that order by distance.
 #[inline(always)]
 pub(crate) fn prefix(key: f64) -> u64 {
     key.to_bits() & !PLACE
@@ -107,7 +107,7 @@ impl Candidates {
             && cells.runs(middle.index).all(|run| self.extend(middle, run, most))
     }
 
-    /// Brings those of a run of sorted points.
+    /// Adds the candidates of a run of sorted points.
     fn extend(&mut self, middle: &Place, run: Range<usize>, most: f64) -> bool {
         self.looks += run.len() as u64;
         let [x, y, z] = &mut *self.at;
@@ -141,7 +141,7 @@ impl Seen<'_> {
                 seen.make_keys(first, rows);
             }
             if is_x86_feature_detected!("avx512f") {
-                // SAFETY: the processor has these instructions: it was looked up.
+                // SAFETY: a check has found these instructions on the processor.
                 return unsafe { widest(self, first, rows) };
             }
             if is_x86_feature_detected!("avx2") {

@@ -10,7 +10,8 @@ pub(crate) type Row = [f64; LANES];
 /// The longest list.
 pub(crate) const LONGEST: usize = 65;
 
-/// The length of lists of at least so many: of few, since each is compiled by itself. At most [`LONGEST`].
+/// Returns the compiled length of lists that hold at least `wanted` entries, at most [`LONGEST`]. There are few
+/// lengths, since each is compiled by itself.
 pub(crate) fn length(wanted: usize) -> usize {
     [5, 9, 13, 17, 33].into_iter().find(|&len| len >= wanted).unwrap_or(LONGEST)
 }
@@ -43,7 +44,7 @@ pub(crate) fn merge(rows: &[Row], lists: &mut [Row]) {
             merge_by::<x86::Avx>(rows, lists);
         }
         if is_x86_feature_detected!("avx512f") {
-            // SAFETY: the processor has these instructions: it was looked up.
+            // SAFETY: a check has found these instructions on the processor.
             return unsafe { widest(rows, lists) };
         }
         if is_x86_feature_detected!("avx") {
@@ -122,7 +123,7 @@ fn merge_batches<V: Keys, const LEN: usize>(rows: &[Row], lists: &mut [Row]) {
     }
 }
 
-/// Sorts a batch: runs of 2, 4, 8 and 16 that rise, each of two halves, one of them taken from its end.
+/// Sorts a batch by rising runs of 2, 4, 8 and 16. Each run merges two halves; the network reads one of them backwards.
 #[inline(always)]
 fn sort<V: Keys>(batch: &mut [V; BATCH]) {
     exchange::<V, BATCH, 1>(batch);

@@ -110,7 +110,7 @@ impl Target<'_, '_> {
         if s.many == usize::MAX || index.geographic || s.ellipse.is_some() || radius.is_infinite() {
             return false;
         }
-        // What is left out is one point. Cells between those of two sides lie between the sides.
+        // The search leaves out one point. Cells between those of two sides lie between the sides.
         let (cells, half, mut wanted) = (&index.cells, 0.7 * radius, s.many + 2);
         let [x, y, _] = self.at.at;
         let (first, end) = (cells.column(x - half) + 1, cells.column(x + half));
@@ -220,7 +220,7 @@ impl Target<'_, '_> {
                 way.open(tree, (number, node), at);
                 continue;
             }
-            // Of points in one place the first: one more for the point that is left out.
+            // The first points in one place are enough, and one more for the point that is left out.
             let points = tree.points_of(node, wanted.saturating_add(1));
             way.looks += points.len() as u64;
             for point in points {

@@ -40,7 +40,7 @@ pub(crate) struct Together {
     pub lists: Vec<Row>,
     /// Where a search of the tree goes on.
     pub way: Way,
-    /// What the next patch begins with.
+    /// The radius that the next patch begins with.
     radius: Option<f64>,
 }
 
@@ -69,7 +69,7 @@ impl Together {
             self.list(&middle.index.order, search);
             let needed = self.needed(search, apart);
             if is_whole || radius >= limit || needed <= radius {
-                // To the next patch it is about as far as this one is wide: so much more is enough.
+                // The next patch is about as far away as this one is wide, so this much more is enough.
                 let wider = f64::min(needed * WIDER, needed + 2.0 * widest);
                 self.radius = Some(wider).filter(|radius| radius.is_finite());
                 return true;
@@ -137,7 +137,7 @@ impl Together {
         (sorted, squared)
     }
 
-    /// Which targets have their neighbours, and as many as are wanted, in the first entries of their lists.
+    /// Which targets have all their wanted neighbours in the first entries of their lists.
     #[inline(always)]
     pub fn settled(&self, search: &Search) -> [bool; LANES] {
         let wanted = search.max_points as usize;
@@ -191,7 +191,7 @@ impl Together {
         candidates.truncate(search.max_points as usize);
     }
 
-    /// What is at a place among the candidates, as a target sees it.
+    /// Returns the candidate at a place, as a target sees it.
     fn near(&self, index: &Index, lane: usize, place: usize) -> Candidate {
         let at = [0, 1, 2].map(|axis| self.candidates.at[axis][place]);
         let (squared, sorted) = (self.lanes.squared(lane, at), self.candidates.sorted[place]);

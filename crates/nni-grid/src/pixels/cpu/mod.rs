@@ -74,18 +74,18 @@ pub(crate) fn interpolate(input: &Input, params: &OnGrid, progress: &dyn Progres
     Ok(run.dem)
 }
 
-/// What a call works on.
+/// The state of a call.
 struct Run<'a> {
     input: &'a Input<'a>,
     extent: &'a Extent,
     params: &'a OnGrid,
     limits: &'a QueryLimits,
     progress: &'a dyn Progress,
-    /// Of the rows of the query circle.
+    /// The spans of the rows of the query circle.
     spans: Vec<i32>,
     /// The diagram, and that of the turned raster, once they have been made.
     nearest: Option<[Vec<u32>; 2]>,
-    /// What has been interpolated.
+    /// The result so far.
     dem: Dem,
 }
 

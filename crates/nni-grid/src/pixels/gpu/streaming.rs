@@ -30,7 +30,7 @@ const PART: usize = 1 << 20;
 /// Bands of the DEM.
 const BANDS: u32 = 8;
 
-/// What parameters or points want that [`interpolate_into`] does not give.
+/// Names an option or property of points that [`interpolate_into`] cannot serve, if there is one.
 pub(crate) fn beyond_streaming(input: &Input, params: &Params) -> Option<&'static str> {
     let wants = [
         (params.method != Method::Pixels, "exact weights"),
@@ -254,7 +254,7 @@ impl Copies {
 struct Bands<'a> {
     copies: &'a Copies,
     gpu: &'a Gpu,
-    /// What no band was copied to yet.
+    /// The cells that no band was copied to yet.
     values: &'a mut [f32],
     counts: Option<&'a mut [u32]>,
     under_way: Vec<Copying>,

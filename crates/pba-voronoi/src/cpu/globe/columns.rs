@@ -40,7 +40,7 @@ const VECTOR: usize = 8;
 /// Candidates beyond which it is worth finding out which can win at all.
 const MANY: usize = 48;
 
-/// What a task keeps from group to group. Of a group's columns one follows the other, each as tall as the raster.
+/// What a task keeps from group to group. A group's columns follow one another, each as tall as the raster.
 pub(super) struct Scratch<C> {
     /// The columns of the candidates.
     pub candidates: Vec<C>,
@@ -50,7 +50,8 @@ pub(super) struct Scratch<C> {
     pub squares: Vec<f64>,
     /// g of a column.
     pub gaps: Vec<f64>,
-    /// A of rows from the raster's last to its first, and back: that of a difference d of rows stands at `rows - 1 + d`.
+    /// The table A for differences of rows, from the raster's last row to its first and back. The difference d stands
+    /// at `rows - 1 + d`.
     pub along: Vec<f64>,
     /// Parts to be solved: rows, and candidates.
     parts: Vec<[u32; 4]>,

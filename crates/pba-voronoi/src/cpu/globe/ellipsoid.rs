@@ -74,7 +74,7 @@ impl Ellipsoid {
             let window = (row + 1).saturating_sub(reach)..(row + reach).min(height);
             let parts = along[window.clone()].iter().zip(&scratch.gaps[window.clone()]);
             for (other, (along, gap)) in window.zip(parts) {
-                // Of a row without sites it is infinite, at a pole no number.
+                // In a row without sites it is infinite, and at a pole it is NaN.
                 let is_near = along + cosine * gap <= most;
                 if !is_near || other as u32 == nearest {
                     continue;

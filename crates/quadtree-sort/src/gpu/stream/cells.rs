@@ -239,8 +239,8 @@ fn count_by(len: usize, cells: usize, count: impl Fn(Range<usize>, &mut [u32]) +
     counts.into_iter().map(u64::from).collect()
 }
 
-/// The parts of a cell with at most so many points each, from the counts of its cells some levels below, which are not
-/// divided further.
+/// Divides a cell into parts with at most `most` points each, by the counts of its cells some levels below. Those cells
+/// are not divided further.
 fn divide(cell: Cell, counts: &[u64], most: u64, cells: &mut Vec<Cell>) {
     if cell.points == 0 {
         return;

@@ -20,7 +20,7 @@ use rayon::prelude::*;
 use crate::tree::Node;
 use crate::{Error, Result};
 
-/// What does not follow from other nodes; see `kernels_rs::quadtree::shorten`.
+/// The part of a node that does not follow from other nodes; see `kernels_rs::quadtree::shorten`.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(transparent)]
 pub(super) struct Brief(u64);
@@ -58,7 +58,7 @@ impl Brief {
 
 /// Where a piece's nodes are on the host, level after level.
 pub(super) enum Briefs<'a> {
-    /// In a part of the memory for those of all pieces: a few large pages, which come and go fast.
+    /// In a part of the memory for all pieces' nodes: a few large pages, which the system maps and unmaps fast.
     Shared(&'a mut [Brief]),
     /// In memory of its own.
     Own(Vec<Brief>),
@@ -89,7 +89,7 @@ pub(super) struct Piece<'a> {
     pub ends: [(u64, u32); 2],
 }
 
-/// The first level of a piece with so many nodes is where its parts begin.
+/// A piece's parts begin at its first level with this many nodes.
 const CUT: usize = 256;
 
 /// Parts of a piece, at most.
@@ -143,7 +143,7 @@ impl Level<'_> {
     }
 }
 
-/// What of a piece is written at a time.
+/// The arrays of a piece that one step writes.
 #[derive(Default)]
 struct Rooms<'a> {
     /// The levels down to the one that parts begin below.
@@ -236,7 +236,7 @@ fn cut(nodes: usize) -> Vec<usize> {
     (0..PARTS).map(|part| end(part + 1) - end(part)).collect()
 }
 
-/// The deepest level of which each piece shares its first node with the piece before.
+/// For each piece, the deepest level at which it shares its first node with the piece before.
 fn shared(pieces: &[Piece<'_>]) -> Vec<Option<u32>> {
     let with_before = |pair: &[Piece<'_>]| {
         let ([_, (last, of_last)], [(first, of_first), _]) = (pair[0].ends, pair[1].ends);
@@ -282,7 +282,7 @@ fn rooms<'a>(
     rooms
 }
 
-/// Writes levels, of which the first is given with the nodes above. What is below the last begins at a place.
+/// Writes levels. The nodes above the first are `above`; the level below the last begins at `below`.
 fn write(first: usize, above: &[Node], levels: &mut [Level<'_>], below: usize) {
     for number in 0..levels.len() {
         let first_child = levels.get(number + 1).map_or(below, |level| level.at);

@@ -51,16 +51,16 @@ const FIXED_BYTES: u64 = 1 << 20;
 /// The least points of a batch that are worth a launch.
 const LEAST_BATCH: u64 = 1024;
 
-/// The most points of a batch: more would not be copied faster, and none be copied beside.
+/// The most points of a batch. A larger batch would not be copied faster, and no other batch could be copied beside it.
 const MAX_BATCH: u64 = 1 << 24;
 
-/// Batches that the points of a batch of the least size may be one of: the host numbers them by 16 bits.
+/// The most batches when each has the least size: the host numbers batches by 16 bits.
 const MAX_BATCHES: u64 = 1 << 14;
 
-/// A batch is made of cells of at most such a part of it.
+/// A batch is made of cells with at most this part of its points.
 const CELLS_OF_BATCH: u64 = 4;
 
-/// Nodes for each threshold of points that a build has room for at first, as most trees have fewer.
+/// Nodes for each threshold of points that a build allocates at first: most trees have fewer.
 const USUAL_NODES: u64 = 6;
 
 /// How many nodes a batch usually has, at most.
@@ -70,7 +70,7 @@ fn usual_nodes(points: u64, params: &Params) -> u64 {
 
 /// The most points of a batch under a budget.
 fn capacity(points: usize, params: &Params, budget: u64) -> Result<u64> {
-    // Room for nodes while they are made, and what is copied out of them and of those before.
+    // Memory for nodes while they are made, and for the copies of them and of the batches before.
     let of_nodes = USUAL_NODES * (size_of::<Node>() + (1 + GOING) * size_of::<Brief>()) as u64;
     let of_nodes = of_nodes.div_ceil(params.threshold.into());
     let of_point = POINT_BYTES + of_nodes;
@@ -104,7 +104,7 @@ pub(crate) fn build(
     let batches = cells::batches(&cells, capacity);
     progress.at("scatter", 0.0)?;
     let mut columns = scatter(&keys.numbered(&batches))?;
-    // Of this memory what is not written to is not there. Without it each batch has its own.
+    // Pages of this memory that nobody writes do not exist. Without it each batch has its own memory.
     let usual = |batch: &Batch| usual_nodes(batch.points, params);
     let room = batches.iter().map(usual).sum::<u64>() as usize;
     let mut briefs = host_memory::zeroed(room).unwrap_or_default();
@@ -127,7 +127,7 @@ struct Part<'a> {
     order: &'a mut [u32],
 }
 
-/// Room for a batch on the device, as it is given.
+/// Memory for a batch on the device, as it is given.
 struct Input {
     x: Column<f64>,
     y: Column<f64>,

@@ -1,7 +1,8 @@
-//! Buffers of another crate in the functions of every algorithm crate. The tests of each such crate include this file, and say in
-//! `super` how it makes a handle and a buffer: `with_handles` and `Host::upload`.
+//! Buffers of another crate in the functions of every algorithm crate. The tests of each such crate include this file,
+//! and say in `super` how it makes a handle and a buffer: `with_handles` and `Host::upload`.
 //!
-//! A function takes slices, and so a reference to any buffer. What it gives has the bits of the CPU, which had the same numbers.
+//! A function takes slices, and so a reference to any buffer. What it gives has the bits of the CPU, which had the same
+//! numbers.
 
 use gpu_core::{Bounds, Device, DevicePoints, Extent, Grid, GridSlice, GridSpec, GridView, Points};
 use gpu_scan::gpu::Workspace;

@@ -1,8 +1,8 @@
 //! `ccq_bench`: trees over a raster of the world's size, on a GPU and beside it on the CPU.
 //!
 //! `ccq_bench [WIDTH HEIGHT [DEVICE]]`, 43200 x 21600 on `cuda:0` without. A seeded fractal field of i16 is made on the
-//! CPU, with eight bins of about as many cells. Times on the GPU are of ten runs by events, those that end on the host by
-//! its clock, after two to warm up. A row has the cells, and the nodes of the tree.
+//! CPU, with eight bins of about as many cells. Times on the GPU are of ten runs by events, those that end on the host
+//! by its clock, after two to warm up. A row has the cells, and the nodes of the tree.
 
 use anyhow::{Context, Result};
 use benches::{Times, clocked, fractal};

@@ -1,11 +1,14 @@
-//! Times the library on the CPU beside what people can install: nearest sites of rasters (`benches/peers/distance_rivals.py`
-//! has the same masks), and inverse distances over the 12 nearest (`benches/peers/nearest_rivals.py` has the same points;
-//! kiddo's search for the neighbours alone stands here).
+//! Times the library on the CPU beside what people can install: nearest sites of rasters, and inverse distances over
+//! the 12 nearest points. `benches/peers/distance_rivals.py` has the same masks, and `benches/peers/nearest_rivals.py`
+//! the same points. This program also times kiddo, whose search returns the neighbours alone.
 //!
-//! `cpu_bench distance [SIDE] [MASK]`: 0.01%, 1% and 25% random sites and, of MASK (.npy, .npz, .png, .tif), the window of
-//! SIDE x SIDE at its north-west; fewer outputs of sides beyond 4096. `cpu_bench nearest [POINTS [NEIGHBOURS [PATTERN]]]`: random
-//! points, or with the pattern `clustered` in 64 heaps, and a grid of 5 cells for 2 points; with `scattered` the targets are as many
-//! random places. 3 runs after one. The number of threads is rayon's (`RAYON_NUM_THREADS`).
+//! `cpu_bench distance [SIDE] [MASK]`: 0.01%, 1% and 25% random sites, and the window of SIDE x SIDE at the north-west
+//! of MASK (.npy, .npz, .png, .tif). Above a side of 4096 it times fewer outputs.
+//!
+//! `cpu_bench nearest [POINTS [NEIGHBOURS [PATTERN]]]`: random points, and a grid of 5 cells for 2 points. With the
+//! pattern `clustered` the points lie in 64 heaps; with `scattered` the targets are as many random places.
+//!
+//! Each time is of 3 runs after a first one. The number of threads is rayon's (`RAYON_NUM_THREADS`).
 
 use std::num::NonZero;
 use std::path::Path;

@@ -3,13 +3,13 @@
 //! `delaunay_bench gpu [POINTS [CLOUD]]`: the same clouds, of 7,000,000 points, on a GPU: the index, and the stars from it, beside
 //! the CPU's triangulation. Both must have as many edges.
 //!
-//! `delaunay_bench [POINTS [CLOUD]]`: every cloud of 1,000,000 points, or the one of that name. The number of threads is rayon's
-//! (`RAYON_NUM_THREADS`). Both must have as many edges. 3 runs; spade has one, which takes minutes or hours for some clouds, such as a
-//! straight line: name a cloud to leave these out.
+//! `delaunay_bench [POINTS [CLOUD]]`: every cloud of 1,000,000 points, or the one of that name. The number of threads
+//! is rayon's (`RAYON_NUM_THREADS`). Both must have as many edges. `delaunay-stars` has 3 runs, spade one, which takes
+//! minutes or hours for some clouds, such as a straight line. Name a cloud to leave these out.
 //!
-//! `delaunay_bench surface [POINTS [SIDE [CLOUD]]]`: natural neighbours of 1,000,000 points at the centres of 1000 x 1000 cells, by
-//! `nni-grid` and by spade, from points to heights, once each. Heights must differ by at most a millionth of the greatest, but
-//! beside a stray point, where spade's shares are rounded by a hundredth.
+//! `delaunay_bench surface [POINTS [SIDE [CLOUD]]]`: natural neighbours of 1,000,000 points at the centres of 1000 x
+//! 1000 cells, by `nni-grid` and by spade, from points to heights, once each. Heights must differ by at most a
+//! millionth of the greatest. Beside a stray point a hundredth is allowed, since spade rounds its shares by so much.
 
 use anyhow::{Result, bail, ensure};
 use benches::{Times, clocked};

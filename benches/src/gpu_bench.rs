@@ -5,8 +5,13 @@
 //! `gpu_bench [FILTER [MASK]]`; MASK is a raster (.npy, .npz, .png, .tif) whose distances to the pixels
 //! that are zero are timed too. The device is `TESSERA_DEVICE`, else `cuda`.
 //!
-//! FILTER: `voronoi`, `geodesic` (the globe in pixels of half a minute), `nni`, `paper` (the first row of `nni` alone), `host` (from host memory to host memory),
-//! `copies` (between host and device), `exact`, `clouds` (the exact method on uneven points) or `terrain`.
+//! FILTER is one of
+//!
+//! - `voronoi`, and `geodesic`: the globe in pixels of half a minute;
+//! - `nni`, and `paper`: the first row of `nni` alone;
+//! - `host` (from host memory to host memory) and `copies` (between host and device);
+//! - `exact`, and `clouds`: the exact method on uneven points;
+//! - `terrain`.
 
 use std::f64::consts::TAU;
 use std::path::Path;
@@ -88,14 +93,15 @@ fn nni_exact(gpu: &Gpu, side: u32) -> Result<()> {
     nni(gpu, &void, grid, "exact_void", exact)?;
     let wide = exact.max_distance(400.0);
     nni(gpu, &void, grid, "exact_void_site_radius_400", wide)?;
-    // The outermost centres lie a twentieth of a cell outside of all points, beside long straight edges of these.
+    // The outermost centres lie a twentieth of a cell outside of all points, beside the long straight edges of their
+    // hull.
     let inward = |v: &f64| 0.55 + v * (f64::from(side) - 1.1) / f64::from(side);
     let [x, y] = [&cloud.x, &cloud.y].map(|column| column.iter().map(inward).collect());
     let edge = Cloud { x, y, z: cloud.z.clone() };
     nni(gpu, &edge, grid, "exact_straight_edge", exact)
 }
 
-/// The exact method on clouds that are not even, of 7,000,000 points, to 5000 x 5000 cells.
+/// The exact method on uneven clouds of 7,000,000 points, to 5000 x 5000 cells.
 fn nni_clouds(gpu: &Gpu) -> Result<()> {
     let grid = GridSpec::new(0.0, 1000.0, 0.2, 5000, 5000)?;
     let params = Params::new().max_distance(f64::INFINITY);
@@ -440,7 +446,7 @@ fn end_to_end(
         Ok(())
     };
     let transfers = |dem: &mut [f32]| -> Result<()> {
-        // SAFETY: what is read was zeroed; the host arrays stay until the stream has run.
+        // SAFETY: the memory that the copy reads was zeroed; the host arrays live until the stream has run.
         unsafe {
             for column in [input.points.x, input.points.y, input.points.values[0]] {
                 let mut there = gpu.uninitialized::<f64>(column.len())?;
@@ -464,7 +470,7 @@ fn copies(gpu: &Gpu, bytes: usize) -> Result<()> {
     let mut column = gpu.zeroed::<u8>(bytes)?;
     let mut of_memory = |memory: &str, host: &mut [u8]| -> Result<()> {
         let to = Times::on_host(RUNS, || {
-            // SAFETY: the stream is waited for before the host's memory or the column is touched again.
+            // SAFETY: the bench waits for the stream before it uses the host's memory or the column again.
             unsafe { gpu.enqueue_write((&mut column).into(), host)? };
             Ok(gpu.synchronize()?)
         })?;

@@ -1,12 +1,12 @@
-//! Times crate idw, one tab-separated row each, as `peers/idw_tiled.cu` prints them for the paper's
-//! kernels in CUDA C++: library, name, points, targets, and the median, least and greatest time in ms.
+//! Times crate idw, one tab-separated row each: library, name, points, targets, and the median, least and greatest time
+//! in ms. `peers/idw_tiled.cu` prints the same rows for the paper's kernels in CUDA C++.
 //!
-//! `idw_bench [FILTER]`; the device is `TESSERA_DEVICE`, else `cuda`. Points and targets are resident,
-//! uniform and random from a fixed seed unless the name says heaps, clustered, beside, spikes or a cloud of
-//! `testing::clouds`, whose rows `idw_bench cloud` gives; one run to warm up, then 5 (long) or 20 (short) between events
-//! of their own. Each result is compared with f64 sums over all points at a sample of the targets
-//! before its row is printed. Rows with `direct` in their name sum every pair; the others are what the
-//! library does by itself, which for many pairs expands far points in nodes.
+//! `idw_bench [FILTER]`; the device is `TESSERA_DEVICE`, else `cuda`. Points and targets are resident, uniform and
+//! random from a fixed seed. A row's name says where that is not so: heaps, clustered, beside, spikes or a cloud of
+//! `testing::clouds` (`idw_bench cloud` prints the rows of the clouds). A row has one run to warm up, then 5 (long) or
+//! 20 (short), each between events of its own. Before the bench prints a row, it compares the result with f64 sums over
+//! all points at a sample of the targets. Rows with `direct` in their name sum every pair. The others are the library's
+//! own choice, which for many pairs expands far points in nodes.
 
 use anyhow::{Result, ensure};
 use benches::Times;
@@ -102,7 +102,8 @@ impl Bench {
         self.row(name, points.x.len(), targets.len(), runs, run)
     }
 
-    /// Points in parts as they lie, scattered, with the index of each, added up.
+    /// Sums over points in parts: it makes each part's index and adds up the sums. The parts are in the order of the
+    /// points, which are scattered.
     fn parts(&self, parts: usize, points: &Cloud, targets: Targets) -> Result<()> {
         let (name, params) = (format!("parts_{parts}_p2"), Params::default());
         if !name.contains(&self.filter) {
@@ -131,7 +132,8 @@ impl Bench {
         self.row(&name, points.x.len(), targets.len(), 5, run)
     }
 
-    /// What is not one power in f32 in the plane: powers of their own, each point left out, f64, the sphere.
+    /// Variants of the sum with one power in f32 in the plane: a power for each target, each point left out, f64, the
+    /// sphere.
     fn others(&self, million: &Cloud, targets: Targets) -> Result<()> {
         let globe = LazyCell::new(|| Cloud::globe(1 << 20, 12));
         let around = LazyCell::new(|| Cloud::globe(1 << 20, 13));
@@ -200,7 +202,7 @@ impl Bench {
         self.row(name, points.x.len(), targets.len(), runs, run)
     }
 
-    /// Each point from all others: from host to host, with the index, which is all that there is.
+    /// Predicts each point from all others, from host to host, with the index. There is no other call.
     fn left_out(&self, name: &str, points: &Cloud, params: &Params) -> Result<()> {
         if !name.contains(&self.filter) {
             return Ok(());
@@ -274,8 +276,8 @@ impl Bench {
         Ok(())
     }
 
-    /// The 12 nearest of 10 million points of every cloud of the list for 25 million cells, where the filter begins with
-    /// `cloud`: an index of even cells may take minutes on some of them.
+    /// Times the 12 nearest of 10 million points for 25 million cells, on every cloud of the list. Only a filter that
+    /// begins with `cloud` asks for these rows: an index of even cells may take minutes on some of the clouds.
     fn clouds(&self) -> Result<()> {
         if !self.filter.starts_with("cloud") {
             return Ok(());
@@ -303,7 +305,7 @@ impl Bench {
         let places = Places::upload(&self.gpu, targets)?;
         let mut workspace = Workspace::new(&self.gpu)?;
         let (mut indices, mut searches, mut all) = (Vec::new(), Vec::new(), Vec::new());
-        // Of what takes long one round is enough, after the first, in which the driver compiles kernels.
+        // The first round does not count: in it the driver compiles kernels. If a round takes long, one more is enough.
         let (mut is_checked, mut rounds) = (false, 5);
         while all.len() < rounds {
             let (index, built) = self

@@ -1,9 +1,10 @@
 //! Times crate kriging, a row each: see the library of benches.
 //!
 //! `kriging_bench [gpu|cpu] [FILTER]`. `gpu`, the default, takes 10 million points for the 25 million cells of a grid, both
-//! resident, on `TESSERA_DEVICE`, else `cuda`. For each number of neighbours and model there is a row of the index, one of search and systems
-//! together (`_interpolate`), and one of all. A sample of the results is compared with the CPU, bit by bit, before a row is printed.
-//! `cpu`: 100,000 points for 1000 x 1000 cells on all cores, as `peers/kriging_gstat.R` and `peers/kriging_pykrige.py` do.
+//! resident, on `TESSERA_DEVICE`, else `cuda`. For each number of neighbours and model there is a row of the index, one
+//! of search and systems together (`_interpolate`), and one of all. A sample of the results is compared with the CPU,
+//! bit by bit, before a row is printed. `cpu`: 100,000 points for 1000 x 1000 cells on all cores, as
+//! `peers/kriging_gstat.R` and `peers/kriging_pykrige.py` do.
 
 use std::time::Duration;
 

@@ -1,8 +1,13 @@
 //! What the benches share: how a time is taken, how a row is printed, and random numbers.
 //!
-//! A row is, separated by tabs: whose it is (`tessera`, `cpu` for the same call on the host's threads, or a rival), the
-//! work, two numbers that say how large it is (elements, points or cells; queries, targets or sites, else 0), and the
-//! median, least and greatest time in ms. Program `report` makes docs/guide/performance.md of such rows.
+//! A row has these columns, separated by tabs:
+//!
+//! - the program: `tessera`, `cpu` for the same call on the host's threads, or a rival;
+//! - the work;
+//! - two numbers for its size: elements, points or cells; and queries, targets or sites, else 0;
+//! - the median, least and greatest time in ms.
+//!
+//! Program `report` makes docs/guide/performance.md of such rows.
 
 use std::fmt::Display;
 use std::ops::Range;
@@ -68,8 +73,8 @@ pub fn clocked<R>(work: impl FnOnce() -> Result<R>) -> Result<(R, f64)> {
     Ok((result, start.elapsed().as_secs_f64() * 1e3))
 }
 
-/// Number `i` of a column of random numbers below 1, in 53 bits: the finaliser of splitmix64 (Steele, Lea and Flood 2014,
-/// doi:10.1145/2660193.2660195).
+/// Number `i` of a column of random numbers below 1, in 53 bits: the finaliser of splitmix64 (Steele, Lea and Flood
+/// 2014, doi:10.1145/2660193.2660195).
 pub fn unit(column: u64, i: u64) -> f64 {
     let z = (i + (column << 40)).wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -77,8 +82,8 @@ pub fn unit(column: u64, i: u64) -> f64 {
     ((z ^ z >> 31) >> 11) as f64 / (1u64 << 53) as f64
 }
 
-/// A window of a field of octaves of noise between lattice points, each 0.6 as high and at twice as many places: what stands for
-/// a raster of the world.
+/// A window of a field of octaves of noise between lattice points, each 0.6 as high and at twice as many places: what
+/// stands for a raster of the world.
 pub fn fractal(columns: Range<u32>, rows: Range<u32>) -> Grid<i16> {
     let lattice = |x: u32, y: u32, octave: u32| {
         let bits = (x.wrapping_mul(0x9e37_79b1) ^ y.wrapping_mul(0x85eb_ca77)).wrapping_add(octave);

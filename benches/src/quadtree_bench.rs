@@ -1,11 +1,11 @@
-//! Times crate quadtree-sort on a GPU, one tab-separated row each, as `peers/morton_cub.cu` prints them for the same
-//! steps in CUDA C++: library, name, points, queries, and the median, least and greatest time in ms.
+//! Times crate quadtree-sort on a GPU, one tab-separated row each: library, name, points, queries, and the median,
+//! least and greatest time in ms. `peers/morton_cub.cu` prints the same rows for the same steps in CUDA C++.
 //!
 //! `quadtree_bench [FILTER]`; the device is `TESSERA_DEVICE`, else `cuda`; `QUADTREE_POINTS` divides all numbers of
 //! points, to try the bench where memory is small. Points are f32, resident, random from a fixed seed in the unit
-//! square: uniform, or in 64 heaps of different widths. One run to warm up, then 10 between events of their own.
-//! Builds are given the bounds unless the name says `bounds`. Every tree is compared with that of the other
-//! method, and nearest points with brute force at a sample, before a row is printed.
+//! square: uniform, or in 64 heaps of different widths. One run to warm up, then 10 between events of their own. Builds
+//! are given the bounds unless the name says `bounds`. Before the bench prints a row, it compares every tree with the
+//! other method's, and nearest points with brute force at a sample.
 
 use std::cell::RefCell;
 use std::ops::ControlFlow;

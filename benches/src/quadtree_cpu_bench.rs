@@ -173,7 +173,8 @@ fn row(name: &str, built: f64, nearest: Option<f64>, windows: Option<f64>) {
     );
 }
 
-/// The tree as textbooks have it (Finkel and Bentley 1974, doi:10.1007/BF00288933): a node holds its points until they pass the threshold, then four boxes.
+/// The tree as textbooks have it (Finkel and Bentley 1974, doi:10.1007/BF00288933): a node holds its points until they
+/// pass the threshold, then four boxes.
 struct Pointers<'a> {
     x: &'a [f64],
     y: &'a [f64],

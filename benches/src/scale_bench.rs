@@ -1,12 +1,19 @@
 //! Times the commands that make a DEM in tiles, as users run them: what docs/internals/cost.md fits its model to.
 //!
-//! `scale_bench LIDAR_DEM FOLDER [DEVICE] [METRES]`: the program, a folder for surveys, bins, tiles and DEMs (each case's are
-//! removed at its end), the device of `run --all` (`cuda`, or `cuda:all` for every card), and the side of the ground, for
-//! a first try on less. Surveys are hilly ground under a scanner, in files of 512 m; points are as many for each density. Each case is
-//! planned, put into bins, made and merged; of some, tiles read the surveys without bins.
+//! `scale_bench LIDAR_DEM FOLDER [DEVICE] [METRES]`:
 //!
-//! A line is a JSON object: what the plan says (tiles, points and cells with halos, points unpacked by all tiles), bytes of
-//! the inputs, bins, tiles and the DEM, and the seconds of `bin`, `run`, its three steps and `merge`.
+//! - LIDAR_DEM is the program.
+//! - FOLDER takes surveys, bins, tiles and DEMs; the bench removes those of a case at its end.
+//! - DEVICE is the device of `run --all` (`cuda`, or `cuda:all` for every card).
+//! - METRES is the side of the ground, for a first try on less.
+//!
+//! Surveys are hilly ground under a scanner, in files of 512 m, and have as many points for each density. The bench
+//! plans each case, puts its points into bins, makes the tiles and merges them. In some cases tiles read the surveys
+//! without bins.
+//!
+//! A line is a JSON object with what the plan says: tiles, points and cells with halos, points that all tiles unpack.
+//! Then come the bytes of the inputs, bins, tiles and the DEM, and the seconds of `bin`, `run`, its three steps and
+//! `merge`.
 
 use std::path::Path;
 use std::process::Command;
@@ -97,7 +104,8 @@ struct Bench<'a> {
 }
 
 impl Bench<'_> {
-    /// Writes the files of a survey: lines of points across each file, somewhat off their places, and heights in hundredths.
+    /// Writes the files of a survey: lines of points across each file, somewhat off their places, and heights in
+    /// hundredths.
     fn fly(&self, folder: &Path, density: f64) -> Result<()> {
         std::fs::create_dir_all(folder)?;
         let side = self.ground / density.sqrt();
@@ -181,7 +189,7 @@ impl Bench<'_> {
     }
 }
 
-/// Of all files of a folder.
+/// Returns the bytes of all files of a folder.
 fn bytes(folder: &Path) -> Result<u64> {
     let entries = std::fs::read_dir(folder).with_context(|| folder.display().to_string())?;
     entries.map(|entry| Ok(entry?.metadata()?.len())).sum()

@@ -1,5 +1,5 @@
-//! Times the primitives of gpu-scan, one tab-separated row each, as `peers/cub_bench.cu` prints
-//! them for CUB: library, name, elements, and the median, least and greatest time in ms.
+//! Times the primitives of gpu-scan, one tab-separated row each: library, name, elements, and the median, least and
+//! greatest time in ms. `peers/cub_bench.cu` prints the same rows for CUB.
 //!
 //! `scan_bench [FILTER,.. [EXPONENT..]]`: rows whose name contains one of the filters, of 2^EXPONENT elements,
 //! else all. The device is `TESSERA_DEVICE`, else `cuda`. Data are resident and
@@ -62,7 +62,7 @@ impl Bench {
         self.prepared_row(name, n, &mut (), |_| Ok(()), |workspace, ()| work(workspace))
     }
 
-    /// The same for work that `prepare` comes before, each time, and outside of what is timed.
+    /// Times work that needs `prepare` before each run; the time of `prepare` does not count.
     fn prepared_row<D>(
         &mut self,
         name: &str,
@@ -405,7 +405,7 @@ impl Bench {
         Ok(self.gpu.upload(&host)?)
     }
 
-    /// Equal keys in runs of this mean length: an element begins one with probability 1 / mean.
+    /// Equal keys in runs of this mean length: an element begins a run with probability 1 / mean.
     fn runs(&self, n: usize, mean: u64) -> Result<Column<u32>> {
         let mut run = 0;
         let host: Vec<u32> = (0..n as u64)

@@ -1,10 +1,10 @@
 //! Times each algorithm over a ladder of sizes: what docs/guide/performance.md plots.
 //!
-//! `sizes_bench [FILTER]`; the device is `TESSERA_DEVICE`, else `cuda`; `SIZES_MOST` bounds the cells, points or elements
-//! of a row, to try the bench where memory or time is short. Data are random from fixed seeds, resident, uniform
-//! unless said; two runs to warm up, then 10 between events of their own. Where a row `cpu` stands beside one, that is
-//! one run of the call from host to host on all threads, taken where it has at most [`CPU_MOST`] cells or points.
-//! Other benches compare results; this one times alone.
+//! `sizes_bench [FILTER]`; the device is `TESSERA_DEVICE`, else `cuda`; `SIZES_MOST` bounds the cells, points or
+//! elements of a row, to try the bench where memory or time is short. Data are random from fixed seeds, resident,
+//! uniform unless said; two runs to warm up, then 10 between events of their own. A row `cpu` is one run of the call
+//! from host to host on all threads. Rows of at most [`CPU_MOST`] cells or points have one. Other benches compare
+//! results; this one times alone.
 
 use anyhow::Result;
 use benches::{Times, clocked, unit};
@@ -172,7 +172,7 @@ impl Bench {
         Ok(())
     }
 
-    /// As many targets as points over all pairs; five cells for two points where the 12 nearest count.
+    /// Sums over all pairs have as many targets as points. Sums over the 12 nearest have five cells for two points.
     fn idw(&self) -> Result<()> {
         let methods = [
             ("idw_all_pairs", idw::Method::Auto, 1 << 22),

@@ -24,7 +24,8 @@ impl Corpus {
         Ok(fs::write(folder.join(name), bytes)?)
     }
 
-    /// Adds an input that `write` writes, behind the byte by which a target of several formats tells them.
+    /// Adds an input that `write` writes. Before it stands the byte by which a target of several formats tells them
+    /// apart.
     fn add_file(
         &self,
         target: &str,
@@ -172,7 +173,7 @@ fn grids(corpus: &Corpus) -> Result {
     Ok(())
 }
 
-/// Tables with geometries. Those of formats that Tessera does not write are made by hand.
+/// Writes tables with geometries. Files in formats that Tessera does not write are made by hand.
 fn features(corpus: &Corpus) -> Result {
     let line = vec![[1.0, 2.0], [3.5, 4.25], [0.0, 9.0]];
     let ring = vec![[0.0, 0.0], [4.0, 0.0], [0.0, 4.0], [0.0, 0.0]];

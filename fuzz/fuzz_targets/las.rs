@@ -1,5 +1,5 @@
-//! LAS, LAZ and COPC: the header, and all points, those of a window, or batches beside all. The first byte says which: each
-//! reading builds the decoder's tables anew, which takes most of the time.
+//! LAS, LAZ and COPC: the header, and all points, those of a window, or batches beside all. The first byte says which:
+//! each reading builds the decoder's tables anew, which takes most of the time.
 #![no_main]
 
 use geo_io::{CsvColumns, Filter, read_batches, read_header, read_points};

@@ -25,8 +25,8 @@ static FOLDER: LazyLock<PathBuf> = LazyLock::new(|| {
     folder
 });
 
-/// Lets panics in other crates unwind, of which geo-io makes errors: decoders panic on damaged data. One that nobody catches
-/// ends the process all the same, and so does any panic of ours at once.
+/// Lets panics in other crates unwind: decoders panic on damaged data, and geo-io makes errors of that. A panic that
+/// nobody catches still ends the process. A panic of our own code ends it at once.
 fn let_decoders_panic() {
     let before = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {

@@ -6,8 +6,9 @@ use geo_io::{MaskFile, SiteValues, ValuesFile, read_mask, read_place, read_raste
 
 use crate::LIMIT;
 
-/// Whether a raster takes no more than its share of the target's memory. A sparse file of a few bytes may be of any size, and
-/// a block that is there may be as large as its codec can pack: both may take what the machine has.
+/// Returns whether a raster takes no more than its share of the target's memory. A sparse file of a few bytes may be of
+/// any size, and a block in the file may be as large as its codec can pack. Either may take all of the machine's
+/// memory.
 fn is_small(file: &ValuesFile) -> bool {
     let (width, height) = file.size();
     let values = (width as u64).saturating_mul(height as u64).saturating_mul(file.value_bytes());

@@ -1,8 +1,7 @@
 //! The compiler of kernels: a rustc that has its own sources, and how it is called.
 //!
-//! `core` and `device-std` are built once by cargo, for all modules; then rustc makes each module's
-//! PTX from them, each by itself, so that modules can be built side by side. docs/internals/toolchain.md
-//! explains the flags.
+//! Cargo builds `core` and `device-std` once, for all modules. Then rustc makes each module's PTX from them, each by
+//! itself, so that modules can be built side by side. docs/internals/toolchain.md explains the flags.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -112,7 +111,7 @@ impl Compiler {
             let last = files.and_then(|files| files.last()).and_then(Value::as_str);
             last.map(PathBuf::from).with_context(|| format!("cargo made no {name}"))
         };
-        // Beside the metadata, under the name that no other level's build takes.
+        // The library lies beside the metadata, under a name of its own for each level's build.
         let library = |name: &str| artifact(name).map(|rmeta| rmeta.with_extension("rlib"));
         let account = target().join(TARGET).join("release/libdevice_std.d");
         Ok(Libraries {

@@ -1,8 +1,8 @@
 //! `cargo xtask guide`: runs the shell blocks of the guide, and compares the pictures of the gallery.
 //!
-//! The blocks of a page run one after the other in a folder of their own, `target/guide/PAGE`, with the programs that cargo
-//! built into `target/debug`. A block that fails fails the page. A picture `docs/images/gallery/NAME.png` must look like
-//! the `NAME.png` that the page's commands wrote.
+//! The blocks of a page run one after the other in a folder of their own, `target/guide/PAGE`, with the programs that
+//! cargo built into `target/debug`. A block that fails fails the page. A picture `docs/images/gallery/NAME.png` must
+//! look like the `NAME.png` that the page's commands wrote.
 
 use std::fs::{self, File};
 use std::io::BufReader;

@@ -1,9 +1,9 @@
 //! PTX that assemblers are known to get wrong.
 //!
-//! ptxas of CUDA 12.8 to 13.3 makes one instruction of the greatest (or least) of three integers, and forgets that one of
-//! them is negated: `max(max(-a, b), c)` becomes `max(max(a, b), c)` from sm_90 up
-//! (<https://github.com/pytorch/pytorch/issues/190973>). No run here can show it, for no machine of ours without a GPU
-//! executes machine code; so kernels must not have it.
+//! ptxas of CUDA 12.8 to 13.3 makes one instruction of the greatest (or least) of three integers, and forgets that one
+//! of them is negated. From sm_90 up, `max(max(-a, b), c)` becomes `max(max(a, b), c)`
+//! (<https://github.com/pytorch/pytorch/issues/190973>). No test without a GPU can show this, since only a GPU executes
+//! machine code. So kernels must not have this pattern.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +15,7 @@ struct Extreme<'a> {
 }
 
 impl<'a> Extreme<'a> {
-    /// That of a line such as `max.s32 %r3, %r1, %r2;`.
+    /// Reads a line such as `max.s32 %r3, %r1, %r2;`.
     fn of_line(line: &'a str) -> Option<Self> {
         let (operation, rest) = line.trim().strip_suffix(';')?.split_once(char::is_whitespace)?;
         let is_extreme = ["min.s32", "max.s32"].contains(&operation);

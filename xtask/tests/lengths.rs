@@ -10,7 +10,8 @@ use syn::{Block, ImplItemFn, ItemFn, Signature, TraitItemFn};
 /// The most lines of a function, from `fn` to its last brace.
 const MAX_LINES: usize = 80;
 
-/// Kernels that are longer, with their lines: in parts they are other PTX, which is to be measured on a card first. None may grow.
+/// Kernels that are longer, with their lines: in parts they are other PTX, which is to be measured on a card first.
+/// None may grow.
 const LONGER: [(&str, usize); 4] =
     [("divide", 118), ("bounds", 106), ("sort_by_digit", 96), ("compare_all", 86)];
 

@@ -1,9 +1,10 @@
-//! What a DEM in tiles costs: a model fitted to what `scale_bench` measured on one card, held against what it measured on two, and
-//! carried to surveys that nobody measured.
+//! The cost of a DEM in tiles. A model is fitted to what `scale_bench` measured on one card, checked against its
+//! figures for two, and extrapolated to larger surveys.
 //!
-//! Seconds of a step are sums of products, a coefficient by what the plan counts: tiles, points and cells with their halos,
-//! points unpacked. The coefficients are those with the least sum of squared relative errors, none below 0. Steps of tiles go on
-//! beside each other, so a run takes its slowest step, shared by the cards, and of the other steps one tile.
+//! The seconds of a step are a sum of coefficients times what the plan counts: tiles, points and cells with their
+//! halos, points unpacked. The fit takes the coefficients with the least sum of squared relative errors, none below 0.
+//! Steps of different tiles run at the same time. So a run takes the time of its slowest step, divided by the number of
+//! cards, and the other steps of one tile.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -110,7 +111,7 @@ pub struct Model {
 }
 
 impl Model {
-    /// Of what was measured on one card.
+    /// Fits the model to what was measured on one card.
     pub fn fit(one: &Measured) -> Result<Self> {
         let cases: Vec<&Case> = one.cases.iter().collect();
         ensure!(cases.iter().all(|case| case.cards == 1), "the model is fitted to one card");
@@ -221,7 +222,7 @@ impl Model {
         [all.iter().sum::<f64>() / all.len() as f64, all.into_iter().fold(0.0, f64::max)]
     }
 
-    /// A survey that nobody measured, on some numbers of cards and on file systems of two speeds.
+    /// The estimate for a survey that was not measured, on several numbers of cards and on file systems of two speeds.
     pub fn forecast(&self, survey: &Survey) -> String {
         let mut text = "| cards, 16 cores each | tiles read | `bin`, h | tiles: read, h | make | write | `merge`, h | all, h \
                         | TB moved | all at 1 GB/s, h | all at 10 GB/s, h |\n\
@@ -298,11 +299,11 @@ impl LargeRun {
 /// A survey to be made in tiles by the exact method.
 #[derive(Clone, Copy, Debug)]
 pub struct Survey {
-    /// Of its files.
+    /// Bytes of its files.
     pub bytes: f64,
     /// All of them.
     pub points: f64,
-    /// Of the DEM.
+    /// Cells of the DEM.
     pub cells: f64,
     /// Cells on a side of a tile.
     pub side: f64,
@@ -312,7 +313,7 @@ pub struct Survey {
     pub files: f64,
 }
 
-/// Coefficients of three factors, none below 0, with the least sum of squared relative errors.
+/// Fits coefficients of three factors, none below 0, with the least sum of squared relative errors.
 fn least_squares(rows: &[([f64; 3], f64)]) -> Result<[f64; 3]> {
     ensure!(rows.iter().all(|(_, seconds)| *seconds > 0.0), "a time is not above 0");
     let mut is_in = [0, 1, 2].map(|k| rows.iter().any(|(factors, _)| factors[k] > 0.0));
@@ -326,7 +327,7 @@ fn least_squares(rows: &[([f64; 3], f64)]) -> Result<[f64; 3]> {
     }
 }
 
-/// The coefficients of the factors that are in, by the normal equations; 0 for the others.
+/// Returns the coefficients of the chosen factors, by the normal equations, and 0 for the others.
 fn normal_equations(rows: &[([f64; 3], f64)], is_in: [bool; 3]) -> Result<[f64; 3]> {
     let places: Vec<usize> = (0..3).filter(|&k| is_in[k]).collect();
     let count = places.len();

@@ -1,4 +1,5 @@
-//! docs/internals/cost.md: the model of [`cost`](crate::cost) beside what it was fitted to, and what it says of a large survey.
+//! docs/internals/cost.md: the model of [`cost`](crate::cost) beside what it was fitted to, and what it says of a large
+//! survey.
 
 use std::path::Path;
 
@@ -9,7 +10,8 @@ use crate::cost::{Measured, Model, Survey};
 
 const TEMPLATE: &str = include_str!("../cost.md.jinja");
 
-/// 2 TB of LAZ at 5.5 bytes a point, 4 points a cell, files of 1 km, tiles of 4096 cells with the halo of radii of 10 and 4.
+/// 2 TB of LAZ at 5.5 bytes a point, 4 points a cell, files of 1 km, tiles of 4096 cells with the halo of radii of 10
+/// and 4.
 const LARGE: Survey = Survey {
     bytes: 2e12,
     points: 2e12 / 5.5,

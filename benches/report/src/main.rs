@@ -1,10 +1,10 @@
-//! Makes docs/guide/performance.md, docs/internals/papers.md, docs/internals/cost.md and the plots in docs/plots from what the
-//! benches printed.
+//! Makes docs/guide/performance.md, docs/internals/papers.md, docs/internals/cost.md and the plots in docs/plots from
+//! what the benches printed.
 //!
-//! `report` writes them, `report --check` fails where they are not what it would write. What the benches printed lies in
-//! benches/results, a file a bench ([`results`]); the text around the figures is performance.md.jinja and papers.md.jinja
-//! beside this package's manifest ([`page`]); each algorithm's times over sizes are plotted beside the least that the card needs
-//! ([`plots`]).
+//! `report` writes the pages; `report --check` fails if they differ from what it would write. benches/results has what
+//! the benches printed, one file a bench ([`results`]). The text around the figures is performance.md.jinja and
+//! papers.md.jinja beside this package's manifest ([`page`]). The plots show each algorithm's times over sizes, and the
+//! least time that the card needs ([`plots`]).
 
 mod cost;
 mod cost_page;

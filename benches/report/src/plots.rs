@@ -1,5 +1,5 @@
-//! A plot for each algorithm: time against size, on the card and on the CPU beside it, and the least that the card
-//! needs: its input read and its output written once, at the rate of a copy.
+//! A plot for each algorithm: time against size, on the card and on the CPU. A third line is the least time that the
+//! card needs: reading the input and writing the output once, at the rate of a copy.
 
 use std::path::PathBuf;
 
@@ -16,7 +16,7 @@ const ROOM: f64 = 60.0;
 
 /// What a plot shows.
 struct Plot {
-    /// Of its file.
+    /// The name of its file.
     name: &'static str,
     title: &'static str,
     /// What the sizes count.
@@ -120,7 +120,7 @@ const PLOTS: &[Plot] = &[
             cpu("quadtree_build", "build, CPU"),
             ours("quadtree_8_nearest", "8 nearest, H200"),
         ],
-        // Of the build: coordinates in f32, read and written in order, and the order.
+        // The build's: coordinates in f32, read and then written in order, and the order.
         bytes: 8.0 + 8.0 + 4.0,
     },
     Plot {

@@ -78,8 +78,8 @@ impl Results {
         self.files.get(name).with_context(|| format!("no file {name}.tsv in the results"))
     }
 
-    /// The row of a key `file/[library:]work[@size]`; without a library Tessera's own. Without a size it must be the only
-    /// one of its work.
+    /// The row of a key `file/[library:]work[@size]`; without a library Tessera's own. Without a size it must be the
+    /// only one of its work.
     pub fn row(&self, key: &str) -> Result<&Row> {
         let (file, rest) = key.split_once('/').with_context(|| format!("no file in {key:?}"))?;
         let (rest, size) = match rest.split_once('@') {

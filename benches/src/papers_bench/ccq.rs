@@ -1,6 +1,6 @@
-//! J. Zhang, S. You and L. Gruenwald, *Indexing Large-Scale Raster Geospatial Data Using Massively Parallel GPGPU Computing*
-//! (2010, doi:10.1145/1869790.1869859): Figures 4 and 5, and bins against false positives. The paper's pyramids on a GPU are
-//! `benches/peers/ccq_pyramid.cu`.
+//! J. Zhang, S. You and L. Gruenwald, *Indexing Large-Scale Raster Geospatial Data Using Massively Parallel GPGPU
+//! Computing* (2010, doi:10.1145/1869790.1869859): Figures 4 and 5, and bins against false positives. The paper's
+//! pyramids on a GPU are `benches/peers/ccq_pyramid.cu`.
 
 use anyhow::{Context, Result, ensure};
 use benches::{clocked, fractal};

@@ -1,5 +1,5 @@
-//! G. Mei, *Evaluating the Power of GPU Acceleration for IDW Interpolation Algorithm* (2014, doi:10.1155/2014/171574): Figures 2
-//! to 7. Its version by dynamic parallelism is `benches/peers/idw_cdp.cu`.
+//! G. Mei, *Evaluating the Power of GPU Acceleration for IDW Interpolation Algorithm* (2014, doi:10.1155/2014/171574):
+//! Figures 2 to 7. Its version by dynamic parallelism is `benches/peers/idw_cdp.cu`.
 
 use std::collections::HashMap;
 
@@ -147,7 +147,8 @@ fn measure(bench: &Bench, data: u64, predictions: u64, power: f64) -> Result<Mea
     Ok((time * predictions as f64 / timed.len() as f64, step, methods))
 }
 
-/// The values at the targets, and the median time of points and targets that are resident, the sorting of points included.
+/// The values at the targets, and the median time of points and targets that are resident, the sorting of points
+/// included.
 fn on_device(
     bench: &Bench,
     gpu: &Gpu,

@@ -1,10 +1,11 @@
 //! `papers_bench PAPER [--reduced]`: repeats the experiments of the five papers, and prints their tables in Markdown with the
 //! published figures beside ours.
 //!
-//! PAPER is `nni` (You and Zhang), `idw` (Mei 2014), `qtm` (Wang et al. 2015), `quadtree` (Gluck 2014), `ccq` (Zhang, You and
-//! Gruenwald 2010) or `all`. The device is `TESSERA_DEVICE`, else `cuda`; with `cpu` the columns of a device are empty.
-//! Times on a device are medians by events around the enqueued work, data resident, after warm-up. Times of the CPU are of one
-//! run, on one thread unless the column says otherwise. Results are compared with each other before a row is printed.
+//! PAPER is `nni` (You and Zhang), `idw` (Mei 2014), `qtm` (Wang et al. 2015), `quadtree` (Gluck 2014), `ccq` (Zhang,
+//! You and Gruenwald 2010) or `all`. The device is `TESSERA_DEVICE`, else `cuda`; with `cpu` the columns of a device
+//! are empty. Times on a device are medians by events around the enqueued work, data resident, after warm-up. Times of
+//! the CPU are of one run, on one thread unless the column says otherwise. Results are compared with each other before
+//! a row is printed.
 //!
 //! `--reduced` takes small sizes, which the software device finishes in seconds: for tests, no times to quote.
 

@@ -1,5 +1,5 @@
-//! S. You and J. Zhang, *Constructing Natural Neighbor Interpolation Based Grid DEM Using CUDA*: Table 1. Jump flooding (Rong and Tan
-//! 2006), which other programs build on, is `benches/peers/jfa.cu`.
+//! S. You and J. Zhang, *Constructing Natural Neighbor Interpolation Based Grid DEM Using CUDA*: Table 1. Jump flooding
+//! (Rong and Tan 2006), which other programs build on, is `benches/peers/jfa.cu`.
 
 use anyhow::{Context, Result, bail, ensure};
 use benches::clocked;

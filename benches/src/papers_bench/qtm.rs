@@ -1,6 +1,6 @@
-//! L. Wang, X. Wang, X. Zhao and L. Lu, *Optimization of spherical Voronoi diagram generating algorithm based on graphic
-//! processing unit* (2015, doi:10.11772/j.issn.1001-9081.2015.06.1564): Table 1 and Figure 1. The paper's kernels with sites in
-//! constant memory, and from 1 to 16 cells a thread, are `benches/peers/sphere_shared.cu`.
+//! L. Wang, X. Wang, X. Zhao and L. Lu, *Optimization of spherical Voronoi diagram generating algorithm based on
+//! graphic processing unit* (2015, doi:10.11772/j.issn.1001-9081.2015.06.1564): Table 1 and Figure 1. The paper's
+//! kernels with sites in constant memory, and from 1 to 16 cells a thread, are `benches/peers/sphere_shared.cu`.
 
 use anyhow::{Result, ensure};
 use benches::{clocked, unit};
@@ -88,8 +88,8 @@ fn on_device(
     bench.median(gpu, run)
 }
 
-/// Compares cells with every site by the great-circle distance; milliseconds of all cells, and the step between those that
-/// were timed.
+/// Compares cells with every site by the great-circle distance; milliseconds of all cells, and the step between those
+/// that were timed.
 fn serial(sites: &Sites, level: Level, nearest: &[u32]) -> Result<(f64, u64)> {
     let step = (level.cell_count() * sites.vectors.len() as u64).div_ceil(SERIAL_PAIRS);
     let distance =

@@ -102,7 +102,7 @@ fn whole_to_real(whole: i128, real: f64) -> Option<Ordering> {
         _ if floor < -(2f64.powi(127)) => Ordering::Greater,
         _ => whole.cmp(&(floor as i128)),
     };
-    // Of a number and the floor of another the order is theirs, but where the number is the floor.
+    // A number and another's floor compare as the two numbers do, unless the number equals the floor.
     Some(if below == Ordering::Equal && floor < real { Ordering::Less } else { below })
 }
 

@@ -67,7 +67,7 @@ fn end_key<T: Cell>(high: f64) -> u64 {
 pub(crate) fn exact_key<T: Cell>(number: f64) -> Option<u32> {
     let key = first_key::<T>(number);
     let is_key = key <= u64::from(ends::<T>().1) && T::of_key(key as u32).to_f64() == number;
-    // Of +0 and -0 the least key is that of -0, which no cell has.
+    // The least key among +0 and -0 is that of -0, which no cell has.
     is_key.then(|| T::of_key(key as u32).key())
 }
 
@@ -94,14 +94,14 @@ impl From<Keys> for [u32; 2] {
     }
 }
 
-/// What a range of values means for keys.
+/// A range of values, as ranges of keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Ranges {
-    /// What a node has all of its keys in, if all of its values are in the range.
+    /// If all of a node's values are in the range, all of its keys are in here.
     pub inside: Keys,
-    /// What a node has a key in, if one of its values may be in the range.
+    /// If one of a node's values may be in the range, one of its keys is in here.
     pub touched: Keys,
-    /// What cells of the raster have their keys in.
+    /// The keys of the raster's wanted cells.
     pub raw: Keys,
 }
 

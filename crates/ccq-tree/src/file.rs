@@ -1,9 +1,9 @@
 //! Trees in files.
 //!
-//! A file is a header, the nodes, the flags of children and, of a coded tree, what codes stand for, each at a multiple of 64
-//! bytes, numbers with the lowest byte first: so the nodes lie in a mapped file as they do in memory. `docs/internals/ccq-tree.md` has
-//! the fields. The header's last number is its own CRC-32, and it has those of the other parts: a file that was cut short
-//! or changed is refused.
+//! A file is a header, the nodes and the flags of children; for a coded tree, what the codes stand for follows. Each
+//! part begins at a multiple of 64 bytes, and numbers have the lowest byte first, so the nodes lie in a mapped file as
+//! they do in memory. `docs/internals/ccq-tree.md` has the fields. The header holds the CRC-32 of each other part, and
+//! ends with its own: a file that was cut short or changed is refused.
 
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::ops::Range;
@@ -26,7 +26,7 @@ const VERSION: u32 = 3;
 /// The most bytes of a reference system.
 const MAX_OF_SYSTEM: usize = 1 << 16;
 
-/// What parts begin at multiples of.
+/// Parts begin at multiples of this.
 const ALIGNMENT: usize = 64;
 
 /// Bytes before the level starts, and before those what a coded tree's header has more.
@@ -36,7 +36,7 @@ const OF_CODES: usize = 32;
 /// Bytes that a header has at most, with its greatest numbers of levels and of bins and the longest system.
 const LONGEST_HEADER: u64 = (FIXED + OF_CODES + (32 + 256) * 8 + MAX_OF_SYSTEM + ALIGNMENT) as u64;
 
-const SHORT: &str = "it is cut short";
+const SHORT: &str = "it ends too early";
 pub(crate) const CONTRADICTS: &str = "its header contradicts itself";
 
 /// The names of the types, by their numbers.
@@ -45,7 +45,7 @@ pub(crate) const KINDS: [&str; 9] = ["u8", "i16", "u16", "i32", "u32", "f32", "f
 /// How many of them cells can have.
 const OF_CELLS: u32 = 6;
 
-/// What a header says; the sums of the other parts too.
+/// The header's fields, with the sums of the other parts.
 struct Header {
     kind: u32,
     grid: GridSpec,
@@ -59,7 +59,7 @@ struct Header {
     codes: Option<CodesHeader>,
 }
 
-/// What a coded tree's header has more.
+/// The further fields of a coded tree's header.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CodesHeader {
     /// The type of the values.
@@ -125,8 +125,8 @@ fn header_of_file(path: &Path) -> Result<Header> {
 }
 
 impl<T: Cell> Tree<T> {
-    /// Writes the tree to a file, which appears whole or not at all ([`gpu_core::files`]). A file that is there is replaced,
-    /// be it the one that this tree was read from.
+    /// Writes the tree to a file, which appears whole or not at all ([`gpu_core::files`]). It replaces an existing
+    /// file, even the one that this tree was read from.
     ///
     /// # Errors
     /// [`Error::File`].
@@ -168,7 +168,7 @@ impl<T: Cell> Tree<T> {
         to.flush()
     }
 
-    /// The header of the tree, or of one like it with as many nodes and flags as said, by their sums.
+    /// Returns the header of this tree, or of one like it with other numbers of nodes and flags, and with these sums.
     pub(crate) fn header(
         &self,
         [nodes, presence]: [u64; 2],
@@ -255,15 +255,15 @@ impl<T: Cell> Tree<T> {
     }
 
     /// Opens a tree in a file without copying it: its nodes are the mapped file's bytes. All of it is read once, to
-    /// compare the sums and to check the links, at the speed at which the system brings it. Queries go by that check.
+    /// compare the sums and to check the links, at the speed at which the system reads it. Queries rely on that check.
     ///
     /// # Errors
     /// As [`read`](Self::read).
     ///
     /// # Safety
-    /// Nobody writes to the file or shortens it while the tree lives. (A file that takes its place by its name is another one,
-    /// and does no harm: [`save`](Self::save) does that. Through a network file system it does: there the file must keep its
-    /// name.)
+    /// Nobody writes to the file or shortens it while the tree lives. Another file that takes its name, as
+    /// [`save`](Self::save) makes one, does no harm on a local file system. On a network file system the mapped file
+    /// must keep its name.
     pub unsafe fn map(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         // SAFETY: passed on to the caller.
@@ -319,7 +319,7 @@ struct Parts {
 }
 
 impl Header {
-    /// Where the parts lie that follow a header of `start` bytes, in a file of so many, which they are to fill.
+    /// Returns where the parts lie behind a header of `start` bytes. They must fill a file of `length` bytes.
     fn parts<T: Cell>(&self, start: usize, length: u64) -> Result<Parts, String> {
         if cfg!(target_endian = "big") {
             return Err("files need a machine with the lowest byte first".to_owned());
@@ -345,7 +345,7 @@ impl Header {
         Ok(Parts { nodes, presence, codes })
     }
 
-    /// Holds what follows the header against the sums that it has.
+    /// Compares the sums in the header with those of the parts behind it.
     fn check_sums(&self, parts: [&[u8]; 3], padding: &[u8]) -> Result<(), String> {
         let [nodes, presence, values] = parts;
         if crc(nodes) != self.crc_of_nodes {
@@ -478,7 +478,8 @@ pub(crate) fn check_system(system: &str) -> std::io::Result<()> {
     Err(std::io::Error::other(text))
 }
 
-/// Bytes of a header with so many level starts and boundaries and a system of so many bytes, its sum included.
+/// Returns the bytes of a header with this many level starts and boundaries and a system of this many bytes, its sum
+/// included.
 fn header_length(numbers: usize, system: usize, is_coded: bool) -> usize {
     let fixed = FIXED + if is_coded { OF_CODES } else { 0 };
     (fixed + 8 * numbers + system + 4).next_multiple_of(ALIGNMENT)

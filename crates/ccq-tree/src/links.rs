@@ -1,10 +1,10 @@
 //! The links of a tree that comes from a file.
 //!
-//! Queries follow links without looking back. If two nodes shared children, those would be visited once for each way that leads
-//! to them, four times as often a level: a file of a kilobyte could keep a query busy for ever. So links must be as the
-//! builders write them: of each level, the children of the first node that has some begin the next level, those of every
-//! other node follow those of the node before, and the last ones end the next level. Then each node but the root is the
-//! child of one.
+//! Queries follow links without looking back. If two nodes shared children, a query would visit those once for each
+//! path that leads to them, up to four times as often a level. A file of a kilobyte could keep a query busy for ever.
+//! So links must be as the builders write them. In each level, the children of the first node that has some begin the
+//! next level. The children of every other node follow those of the node before, and the last ones end the next level.
+//! Then each node but the root is the child of one.
 
 use gpu_core::parallel;
 
@@ -35,7 +35,7 @@ impl Run {
     }
 }
 
-/// What some nodes of a level have for children; the outer `None` if these do not follow each other.
+/// The children of some nodes of a level; the outer `None` if they do not follow each other.
 type Runs = Option<Option<Run>>;
 
 fn joined(runs: Runs, next: Runs) -> Runs {

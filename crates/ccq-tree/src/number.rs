@@ -125,7 +125,7 @@ pub(crate) fn first_rank<T: Number>(bound: Bound) -> u128 {
             false => high = middle,
         }
     }
-    // Of -0 and +0 the first is the least, which no value has.
+    // The least among -0 and +0 is -0, which no value has.
     let own = u64::try_from(low).ok().filter(|&rank| rank <= T::RANKS.1);
     own.and_then(|rank| T::of_rank(rank).rank()).map_or(low, u128::from)
 }

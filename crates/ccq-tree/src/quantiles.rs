@@ -14,8 +14,8 @@ use crate::{Bound, Error, Number, Result};
 /// Boundaries that cut the values of a raster into `bins` bins of about as many cells each, for
 /// [`Params::bins`](crate::Params::bins) or [`CodedParams::bins`](crate::CodedParams::bins).
 ///
-/// Of n values in order, boundary i is the one before which `floor(i * n / bins)` stand. Where values repeat, boundaries
-/// that would be equal are one, and the least value is none: then there are fewer bins. NaN and `nodata` do not count. On
+/// With n values in order, `floor(i * n / bins)` values stand before boundary i. Where values repeat, equal boundaries
+/// become one, and the least value is never a boundary: then there are fewer bins. NaN and `nodata` do not count. On
 /// all cores: values of 8 and 16 bits are counted, others sorted, in as many bytes a cell as a value has.
 ///
 /// ```

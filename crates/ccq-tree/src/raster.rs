@@ -50,7 +50,7 @@ impl RasterRef<'_> {
 }
 
 impl RasterRef<'_> {
-    /// What a range of values and NODATA are as ranks of its type.
+    /// Returns a range of values, and NODATA, as ranks of the raster's type.
     pub(crate) fn wanted(self, range: Option<(Bound, Bound)>, nodata: Option<Bound>) -> Wanted {
         fn of<T: Number>(_: &[T], range: Option<(Bound, Bound)>, nodata: Option<Bound>) -> Wanted {
             Wanted::of::<T>(range, nodata)
@@ -93,7 +93,8 @@ impl Wanted {
         Self { low, end, nodata: nodata.and_then(exact_rank::<T>) }
     }
 
-    /// Returns the least and the greatest rank, the least above the greatest where there is none; and that of NODATA.
+    /// Returns the least and the greatest wanted rank, and that of NODATA. If no rank is wanted, the least is above the
+    /// greatest.
     #[cfg(feature = "cuda")]
     pub fn ends(self) -> ([u64; 2], Option<u64>) {
         let is_any = self.low < self.end && self.low <= u128::from(u64::MAX);

@@ -245,8 +245,8 @@ impl<T: Cell> Tree<T> {
         self.nodes.len() as u64 * (2 * size_of::<T>() as u64 + 4 * pointer)
     }
 
-    /// Which children of a node may be there, by its place and the flags; a link that leads out of the next level,
-    /// as damaged files may have one, leads nowhere.
+    /// Returns the children that a node may have, by its place and the flags. A link that leads out of the next level,
+    /// as in damaged files, counts as no children.
     pub(crate) fn children(&self, position: usize, place: Place) -> Children {
         let none = Children { first: 0, mask: 0 };
         let Some(node) = self.nodes.get(position) else { return none };

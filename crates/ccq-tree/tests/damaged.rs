@@ -26,7 +26,7 @@ fn put(bytes: &mut [u8], at: usize, sum: u32) {
     bytes[at..at + 4].copy_from_slice(&sum.to_le_bytes());
 }
 
-/// Puts the right sums into a file of nodes of so many bytes, where it is long enough.
+/// Puts the right sums into a file of nodes of this many bytes, where it is long enough.
 fn with_sums(mut bytes: Vec<u8>, node: usize) -> Vec<u8> {
     if bytes.len() < 96 {
         return bytes;
@@ -117,8 +117,8 @@ fn fuzz<T: Cell>(value: impl Fn(u64) -> T, params: &Params, seed: u64) {
     assert!(cases > 200 && taken > 0 && taken < cases, "{taken} of {cases}");
 }
 
-/// A tree of `bits` levels below the root, of whole squares, each of whose levels has four nodes, with links as said: by the
-/// level and the number of the node among the four.
+/// A tree of `bits` levels below the root, of whole squares, with four nodes in each level. `link` gives a node's link
+/// from its level and its number among the four.
 fn tree_of_fours(bits: usize, link: impl Fn(usize, usize) -> usize) -> Vec<u8> {
     let start = |level: usize| if level == 0 { 0 } else { 4 * level - 3 };
     let mut bytes = b"\x89CCQ\r\n\x1a\n".to_vec();

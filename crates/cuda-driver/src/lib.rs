@@ -141,7 +141,7 @@ pub unsafe fn load_with(lookup: impl Fn(&str) -> Option<*const c_void>) -> Resul
     install(Loaded::Software, || Ok(find(lookup)))
 }
 
-/// What a driver has for each slot.
+/// For each slot, the driver's function.
 type Found = Vec<(&'static str, &'static slots::Slot, Option<*const c_void>)>;
 
 fn find(lookup: impl Fn(&str) -> Option<*const c_void>) -> Found {
@@ -170,7 +170,7 @@ fn install(
     Ok(())
 }
 
-/// What serves `symbol` when the loaded driver does not have it.
+/// Returns the function that stands in for `symbol` if the loaded driver lacks it.
 fn missing(symbol: &str) -> *const c_void {
     match symbol {
         "cuGetErrorName" => status::get_error_name as *const c_void,

@@ -4,7 +4,7 @@ use libloading::Library;
 
 use crate::LoadError;
 
-/// What the driver's library is called. NVIDIA has no driver for macOS.
+/// The names of the driver's library. NVIDIA has no driver for macOS.
 const NAMES: &[&str] = if cfg!(windows) {
     &["nvcuda.dll"]
 } else if cfg!(target_os = "macos") {

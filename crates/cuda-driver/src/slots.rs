@@ -26,7 +26,7 @@ impl Slot {
         self.0.store(function.cast_mut(), Ordering::Release);
     }
 
-    /// What serves the symbol now.
+    /// Returns the function that the symbol calls now.
     pub(crate) fn get(&self) -> *const c_void {
         self.0.load(Ordering::Acquire)
     }

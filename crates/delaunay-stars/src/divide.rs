@@ -1,11 +1,11 @@
 //! Divide and conquer: all edges of the triangulation of sites, on all cores.
 //!
 //! The method is that of Guibas and Stolfi (1985, "Primitives for the manipulation of general subdivisions and the
-//! computation of Voronoi diagrams", doi:10.1145/282918.282923): divide the sites by a line, triangulate both halves, and
-//! merge them from the lower common tangent to the upper one. Two things differ:
+//! computation of Voronoi diagrams", doi:10.1145/282918.282923). It divides the sites by a line, triangulates both
+//! halves, and merges them from the lower common tangent to the upper one. Two things differ:
 //!
-//! - Sites are divided across the longer side of their bounding box, not always by x: so a merge meets few sites (Dwyer 1987,
-//!   "A faster divide-and-conquer algorithm for constructing Delaunay triangulations", doi:10.1007/BF01840356).
+//! - Sites are divided across the longer side of their bounding box, not always by x. So a merge meets few sites (Dwyer
+//!   1987, "A faster divide-and-conquer algorithm for constructing Delaunay triangulations", doi:10.1007/BF01840356).
 //! - Predicates are exact and never tie ([`Predicates::is_inside`]). So the triangulation does not depend on how sites are
 //!   divided, nor on the number of threads.
 //!
@@ -38,10 +38,11 @@ pub(crate) const NONE: u32 = u32::MAX;
 /// Directed edges for each site.
 pub(crate) const EDGES_OF_SITE: usize = 6;
 
-/// So many sites are triangulated by one thread.
+/// One thread triangulates up to this many sites.
 const SERIAL: usize = 4096;
 
-/// So few sites are sorted, and divided along one axis from there on: cheaper than finding the longer side each time.
+/// Up to this many sites are sorted along one axis and divided along it from there on: cheaper than finding the longer
+/// side each time.
 const SORTED: usize = 16;
 
 /// A place that one or more points share.

@@ -3,7 +3,7 @@
 /// The result of this crate's functions.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What can go wrong when points are triangulated or a triangulation is asked.
+/// Errors of triangulations and of searches in them.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -38,7 +38,7 @@ pub enum Error {
     },
     /// Lengths that lines cannot be divided by.
     #[error(
-        "lines cannot be divided into pieces of {longest} down to {least}: both must be above 0 and finite, and the second no \
+        "cannot divide lines into pieces of {longest} down to {least}: give lengths above 0 and finite, the second no \
          greater than the first"
     )]
     Splitting {

@@ -94,7 +94,7 @@ pub fn triangulate(
     triangulate_for(workspace, index, Span::EMPTY)
 }
 
-/// As [`triangulate`], with a scale for the places that will be asked for, too: whose coordinates lie in `queries`.
+/// As [`triangulate`], with a scale that also suits later queries, whose coordinates lie in `queries`.
 ///
 /// # Errors
 /// As [`triangulate`].
@@ -113,7 +113,7 @@ pub fn triangulate_for(
     refuse_some_points(workspace, index)?;
     let (scale, predicates) = span.scale()?;
     let (sites, site_of) = sites_of(workspace, index, scale)?;
-    // The points' own unit: on a lattice f64 decides by it, by a finer one of the places that will be asked for it does not.
+    // The points' own unit: on a lattice f64 decides by it, but not by the finer unit of the queries.
     let stars = stars::of(workspace, &sites, own.predicates(scale)?, stars::most_visits)?;
     let Stars { starts, neighbours } = stars;
     Ok(DeviceTriangulation { index: sites, site_of, starts, neighbours, scale, span, predicates })
@@ -154,13 +154,13 @@ impl DeviceTriangulation {
         (self.starts, self.neighbours)
     }
 
-    /// What coordinates were multiplied by.
+    /// Returns the factor of the coordinates.
     #[doc(hidden)]
     pub fn scale(&self) -> Scale {
         self.scale
     }
 
-    /// What decides exactly about the coordinates.
+    /// Returns the exact predicates for these coordinates.
     #[doc(hidden)]
     pub fn predicates(&self) -> Predicates {
         self.predicates
@@ -205,7 +205,7 @@ fn span_of(gpu: &Gpu, x: Slice<'_, f64>, y: Slice<'_, f64>) -> Result<Span> {
     let arguments =
         find_span::Args { x: x.input(), y: y.input(), len: x.len() as u32, span: span.output() };
     let blocks = Blocks::for_each(&find_span, u64::min(x.len() as u64, SPAN_THREADS))?;
-    // SAFETY: the columns are as long as said.
+    // SAFETY: the columns are as long as stated.
     unsafe { gpu.enqueue(find_span, blocks, arguments)? };
     let span: [i64; SPAN] = span.to_host()?.try_into().unwrap_or([0; SPAN]);
     let magnitude = |i: u32| f64::from_bits(span[i as usize] as u64);

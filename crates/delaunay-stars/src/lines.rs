@@ -324,7 +324,7 @@ fn even_pieces(lines: &[Vec<P>], how: &Splitting, found: &mut LineSites) -> Resu
 /// Pieces, and the places between.
 type Divided = (Vec<Piece>, Vec<(P, OnLine)>);
 
-/// Divides pieces until the circles of none holds an obstacle; gives them, and the places between.
+/// Divides pieces until no piece's circle holds an obstacle; returns the pieces, and the places between.
 fn divide_all(pieces: Vec<Piece>, all: [&Obstacles; 2], how: &Splitting) -> Result<Divided> {
     const TOGETHER: usize = 64;
     let of_some = |i: usize| -> Result<Divided> {

@@ -104,7 +104,7 @@ impl Span {
         if highest - lowest > MAX_BITS {
             return Err(self.refused(highest - lowest));
         }
-        // Else the middle of the range goes to 1, so that there is room on both sides for places that are asked for.
+        // Otherwise the middle of the range goes to 1, so that queries may lie beyond it on both sides.
         let is_within = lowest >= -LIMIT && highest <= LIMIT;
         let scale = Scale(if is_within { 0 } else { -(lowest + highest).div_euclid(2) });
         Ok((scale, self.predicates(scale)?))
@@ -153,7 +153,7 @@ impl Scale {
         [half, self.0 - half].map(|exponent| times_power_of_two(1.0, exponent))
     }
 
-    /// A product of so many lengths, brought back.
+    /// Returns a product of `lengths` scaled lengths in the original unit.
     pub fn undo(self, value: f64, lengths: i32) -> f64 {
         times_power_of_two(value, -self.0 * lengths)
     }

@@ -6,8 +6,8 @@ use crate::Result;
 use crate::divide::Site;
 use crate::range::Scale;
 
-/// The different places of points, by x, then by y, and of each point that shares its place with one of a lower index, in
-/// order: the point and the lowest one there.
+/// Returns the different places of points, sorted by x, then by y. For each point that shares its place with one of a
+/// lower index, also returns the point and the lowest index there, in order.
 pub(crate) fn of(points: Points<'_>, scale: Scale) -> Result<(Vec<Site>, Vec<[u32; 2]>)> {
     let mut order: Vec<(u64, u32)> =
         parallel::map(points.len(), parallel::FINE, |i| (ordered_bits(points.x[i]), i as u32));
@@ -26,7 +26,7 @@ pub(crate) fn of(points: Points<'_>, scale: Scale) -> Result<(Vec<Site>, Vec<[u3
     Ok((sites, duplicates))
 }
 
-/// Sorts those of one x by y, then by index.
+/// Sorts places of equal x by y, then by index.
 fn sort_by_y(order: &mut [(u64, u32)], y: &[f64]) {
     for run in order.chunk_by_mut(|a, b| a.0 == b.0) {
         if run.len() > 1 {

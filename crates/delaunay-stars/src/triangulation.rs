@@ -57,7 +57,7 @@ pub(crate) fn checked(points: Points<'_>) -> Result<Points<'_>> {
     Ok(points)
 }
 
-/// As [`triangulate`], on the CPU, with a scale for the places that will be asked for, too: whose coordinates lie in `queries`.
+/// As [`triangulate`], on the CPU, with a scale that also suits later queries, whose coordinates lie in `queries`.
 #[doc(hidden)]
 pub fn triangulate_for(
     points: Points<'_>,
@@ -72,7 +72,7 @@ pub fn triangulate_for(
     let (mut sites, duplicates) = sites::of(points, scale)?;
     progress.at("triangulate", 0.2)?;
     let mut edges = host_memory::filled(Edge::FREE, sites.len() * EDGES_OF_SITE)?;
-    // The points' own unit: on a lattice f64 decides by it, by a finer one of the places that will be asked for it does not.
+    // The points' own unit: on a lattice f64 decides by it, but not by the finer unit of the queries.
     let hull = divide::triangulate(&mut sites, &mut edges, own.predicates(scale)?);
     progress.at("stars", 0.8)?;
     let stars = Stars::of(&sites, &edges, hull, points.len())?;
@@ -187,13 +187,13 @@ impl Triangulation {
         &self.places
     }
 
-    /// What brings coordinates to where decisions are exact.
+    /// Returns the scale that makes decisions about coordinates exact.
     #[doc(hidden)]
     pub fn scale(&self) -> Scale {
         self.scale
     }
 
-    /// What decides about coordinates times the scale.
+    /// Returns the exact predicates for scaled coordinates.
     #[doc(hidden)]
     pub fn predicates(&self) -> Predicates {
         self.predicates

@@ -19,7 +19,7 @@ pub enum Location {
     Nowhere,
 }
 
-/// Sites that a walk without a hint looks at to begin near its end, as the cube root of all.
+/// Returns how many sites a walk without a hint compares to begin near its end: the cube root of all.
 fn samples(sites: usize) -> usize {
     (sites as f64).cbrt().ceil() as usize
 }

@@ -54,7 +54,7 @@ pub enum Error {
         known: &'static str,
     },
     /// The file is of a format that this build of geo-io does not read.
-    #[error("{}: geo-io was built without its feature {feature}", path.display())]
+    #[error("{}: this format needs geo-io's feature {feature}: build this program with it", path.display())]
     NotBuilt {
         /// The file.
         path: PathBuf,
@@ -103,7 +103,7 @@ pub enum Error {
     },
     /// A table has several columns of that name.
     #[error(
-        "{} has {count} columns of the name \"{column}\": rename all but the one that is meant",
+        "{} has {count} columns of the name \"{column}\": rename all but one",
         path.display()
     )]
     AmbiguousColumn {
@@ -177,7 +177,7 @@ pub enum Error {
         names: String,
     },
     /// An archive has several arrays or none, and none was named.
-    #[error("{}: one array is needed, or one named mask; it has {names}", path.display())]
+    #[error("{}: it must hold one array, or one named mask; it has {names}", path.display())]
     NotOneArray {
         /// The file.
         path: PathBuf,
@@ -214,7 +214,7 @@ pub enum Error {
     },
     /// The data do not fit into memory.
     #[error(
-        "{}: not enough memory: {} MiB are needed",
+        "{}: not enough memory: this takes {} MiB",
         path.display(), asked.div_ceil(1 << 20)
     )]
     OutOfMemory {
@@ -246,7 +246,7 @@ pub enum Error {
         path: PathBuf,
     },
     /// The output's file is there already with other content, and is to stay.
-    #[error("{} exists already and differs from what would be written", path.display())]
+    #[error("{} exists already and differs from the new content", path.display())]
     Differs {
         /// The file.
         path: PathBuf,

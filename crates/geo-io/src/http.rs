@@ -1,8 +1,9 @@
 //! Files on web servers, read in parts by HTTP ranges (RFC 9110).
 //!
-//! The first request asks for the head of the file, and so learns its length and version (`ETag`, else `Last-Modified`). Every further
-//! answer must have both: a file that changes meanwhile is an error, not a mixture. Small reads, as those of directories, are taken from
-//! blocks that are kept; large ones, as those of tiles, are requests of their own.
+//! The first request asks for the head of the file, and so learns its length and version (`ETag`, else
+//! `Last-Modified`). Every further answer must have both: a file that changes meanwhile is an error, not a mixture.
+//! Small reads, such as directories, come from blocks that are kept; large reads, such as tiles, are requests of their
+//! own.
 
 use std::collections::VecDeque;
 use std::io::{self, Read};
@@ -104,7 +105,7 @@ impl Remote {
             200 => {
                 return Err(Failure::said("the server gives no parts of files: download it first"));
             }
-            // Of nothing there is no part.
+            // An empty file has no parts.
             416 if whole.is_none() => return Ok((Vec::new(), (0, None))),
             500.. => {
                 return Err(Failure::Passing(io::Error::other(format!("HTTP status {status}"))));
@@ -116,10 +117,10 @@ impl Remote {
         let version =
             [header::ETAG, header::LAST_MODIFIED].iter().find_map(|name| text_of(&response, name));
         if whole.is_some_and(|whole| whole != total || self.version != version) {
-            return Err(Failure::said("it has changed on the server while it was read"));
+            return Err(Failure::said("it has changed on the server since the first request"));
         }
         if first != start || last + 1 != end.min(total) {
-            return Err(Failure::said("the server gives another part than was asked for"));
+            return Err(Failure::said("the server gives another part than the requested one"));
         }
         let expected = last + 1 - first;
         let mut bytes = Vec::new();
@@ -136,7 +137,7 @@ impl Remote {
     fn read(&self, start: u64, length: u64) -> io::Result<Vec<u8>> {
         if start.checked_add(length).is_none_or(|end| end > self.length) {
             return Err(io::Error::other(format!(
-                "its {} bytes end before the part that is wanted",
+                "its {} bytes end before the requested part",
                 self.length
             )));
         }

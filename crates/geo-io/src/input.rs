@@ -6,8 +6,8 @@ use std::path::Path;
 
 use crate::{Error, Result, stream};
 
-/// Opens an input of at least one byte; gives its length too. What it is, is asked before it is opened: that alone may
-/// wait for ever. Of what can be read once it opens what came of it.
+/// Opens an input of at least one byte, and returns its length too. Checks the kind of file first, since opening a pipe
+/// may wait for ever. For an input that can be read once, opens the copy of what came.
 pub(crate) fn open(path: &Path) -> Result<(File, u64)> {
     let failed = |e| Error::read(path, e);
     let file = if path.as_os_str() == "-" || stream::is_stream(path) {

@@ -224,7 +224,7 @@ impl Pending {
     }
 }
 
-/// What an error of [`files`] is of an output.
+/// Turns an error of [`files`] into one of an output.
 pub(crate) fn failed(path: &Path, error: std::io::Error) -> Error {
     let path = path.to_owned();
     let cause = error.get_ref();

@@ -37,22 +37,23 @@ pub struct PointCloud {
     pub class: Option<Vec<u8>>,
     /// Further values, a column for each that [`CsvColumns::values`](crate::CsvColumns::values) names.
     pub values: Vec<Vec<f64>>,
-    /// The number of each point among all of its file, from 0, if [`Filter::numbered`] asks for it: that of its row in a table.
-    /// Beyond 2^32 points they begin at 0 again.
+    /// The number of each point among all of its file, from 0, if [`Filter::numbered`] is set; in a table, the number
+    /// of its row. After 2^32 points the numbers begin at 0 again.
     pub numbers: Option<Vec<u32>>,
     /// The coordinate reference system, where the file states one.
     pub crs: Option<Crs>,
     /// The lowest and the highest elevation of the file, kept or not, as its header or its table has it.
     pub heights: Option<[f64; 2]>,
-    /// The same of each further value: of a table's column its lowest and highest, of a LAS file what the field can hold.
+    /// The same for each further value: a table's column has its lowest and highest, a LAS file the range of the field.
     pub ranges: Vec<Option<[f64; 2]>>,
     /// What was read, kept and dropped.
     pub tally: Tally,
     /// Points that lie where their file's header says that there are none.
     pub strays: Strays,
-    /// What the file has that was passed over, in words.
+    /// Parts of the file that were passed over, in words.
     pub notes: Vec<String>,
-    /// Whether no point was looked at but a sample, since the file's header has all of them outside of the filter's bounds.
+    /// Whether only a sample of the points was read, since the file's header has all of them outside of the filter's
+    /// bounds.
     pub is_left_out: bool,
 }
 
@@ -62,8 +63,8 @@ impl PointCloud {
         self.x.len()
     }
 
-    /// No points yet, of a LAS file: with room for some, so many further values of each, and their numbers if the filter asks for
-    /// them.
+    /// An empty cloud of a LAS file with memory for `room` points, `values` further values of each, and their numbers
+    /// if the filter wants them.
     pub(crate) fn of_las(room: usize, values: usize, filter: &Filter) -> Self {
         let column = || Vec::with_capacity(room);
         let class = Some(Vec::with_capacity(room));
@@ -90,8 +91,8 @@ impl PointCloud {
             })
     }
 
-    /// Makes room in a cloud without points for as many as are expected, if the system gives it: in large pages, where
-    /// columns that grow are of small ones. What is not there after all costs nothing.
+    /// Reserves memory for the expected points in an empty cloud, if the system gives it. This memory is in large
+    /// pages, while columns that grow have small ones. Memory for points that do not come costs nothing.
     pub(crate) fn expect(&mut self, points: u64) {
         let room = usize::try_from(points).unwrap_or(usize::MAX);
         for column in self.columns() {
@@ -101,7 +102,7 @@ impl PointCloud {
         }
     }
 
-    /// Adds some points of another cloud of the same columns, which is numbered from the number `first` on; not its tally.
+    /// Adds some points of another cloud with the same columns, numbered from `first` on. Does not add its tally.
     pub(crate) fn append(
         &mut self,
         path: &Path,
@@ -273,7 +274,7 @@ pub struct Filter {
     pub numbered: bool,
 }
 
-/// The attributes of a point that a filter looks at.
+/// The attributes of a point that a filter checks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Attributes {
     pub x: f64,
@@ -318,10 +319,10 @@ fn contains(b: &Bounds, x: f64, y: f64) -> bool {
     x >= b.min_x && x <= b.max_x && y >= b.min_y && y <= b.max_y
 }
 
-/// Points that are read at once at least: more than a chunk of a LAZ file has as a rule.
+/// The least number of points that are read at once: more than most chunks of a LAZ file have.
 const LEAST_BATCH: usize = 1 << 16;
 
-/// What becomes of the points that a reader keeps.
+/// What a reader does with the points that it keeps.
 pub(crate) enum Keep<'a> {
     /// They stay in its cloud.
     All {
@@ -340,7 +341,7 @@ pub(crate) enum Keep<'a> {
 }
 
 impl Keep<'_> {
-    /// Whether points leave the reader before it has come to its end.
+    /// Whether the reader hands points on before it has read all.
     pub fn is_by_batches(&self) -> bool {
         matches!(self, Self::Batches { .. })
     }
@@ -354,12 +355,12 @@ impl Keep<'_> {
     pub fn batch(&self, usual: usize) -> usize {
         match self {
             Self::All { at_once, .. } => (usual / at_once).max(LEAST_BATCH),
-            // What is kept of one batch waits for the next.
+            // The kept points of one batch wait for the next.
             Self::Batches { most, .. } => usual.min(most.div_ceil(2)),
         }
     }
 
-    /// How many points a cloud may take before it is handed on.
+    /// Returns how many points a cloud may take before it is handed on.
     pub fn room(&self, cloud: &PointCloud) -> usize {
         match self {
             Self::All { .. } => usize::MAX,
@@ -367,7 +368,7 @@ impl Keep<'_> {
         }
     }
 
-    /// Whether points are held against the bounds of their file's header now.
+    /// Whether to compare points with the bounds of their file's header now.
     pub fn is_to_check(&self, cloud: &PointCloud, is_last: bool) -> bool {
         match self {
             Self::All { is_checked, .. } => *is_checked && is_last,
@@ -375,13 +376,13 @@ impl Keep<'_> {
         }
     }
 
-    /// Whether what is kept so far is to be handed on: another batch may not fit beside it, or it was the last.
+    /// Whether to hand on the kept points now: another batch may not fit beside them, or this was the last.
     pub fn is_due(&self, cloud: &PointCloud, is_last: bool) -> bool {
         let Self::Batches { most, .. } = self else { return false };
         !cloud.is_empty() && (is_last || cloud.len() >= most.div_ceil(2))
     }
 
-    /// Hands on what is kept so far, where that is due.
+    /// Hands on the kept points, if that is due.
     pub fn hand_on(&mut self, cloud: &mut PointCloud, is_last: bool) -> Result<()> {
         if !self.is_due(cloud, is_last) {
             return Ok(());
@@ -396,7 +397,7 @@ impl Keep<'_> {
     }
 }
 
-/// What the header of a point file says of all its points.
+/// The statements of a point file's header about all its points.
 ///
 /// Example: see [`read_header`](crate::read_header).
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -409,13 +410,13 @@ pub struct Header {
     pub heights: Option<[f64; 2]>,
     /// The coordinate reference system.
     pub crs: Option<Crs>,
-    /// What of it is not believed or was passed over, in words.
+    /// Statements that are not believed, and parts that were passed over, in words.
     pub notes: Vec<String>,
 }
 
 /// The part of the file name behind the last dot, in lower case.
 pub(crate) fn ending(path: &Path) -> String {
-    // Of an address what stands before the question.
+    // In an address, the part before the question mark.
     let text = path.to_string_lossy();
     let path = match is_url(path) {
         true => Path::new(text.split(['?', '#']).next().unwrap_or_default()),

@@ -1,5 +1,5 @@
-//! Inputs that can be read once, from their beginning to their end: named pipes, standard input, `<(..)` of a shell. Readers
-//! seek, and some look at a header first; so what comes through a pipe goes to a temporary file, which stands for the pipe
+//! Inputs that can be read once, from their beginning to their end: named pipes, standard input, `<(..)` of a shell.
+//! Readers seek, and some read a header first. So the bytes of a pipe go to a temporary file, which stands for the pipe
 //! until its points were read.
 
 use std::collections::HashMap;
@@ -16,7 +16,7 @@ use crate::{Error, Result};
 /// How long a pipe is waited for to which nobody writes.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What came through pipes, by their names.
+/// The files that hold what came through pipes, by the pipes' names.
 static KEPT: Mutex<Option<HashMap<PathBuf, File>>> = Mutex::new(None);
 
 fn kept() -> MutexGuard<'static, Option<HashMap<PathBuf, File>>> {
@@ -28,7 +28,7 @@ pub(crate) fn is_stream(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|about| !about.is_file() && !about.is_dir())
 }
 
-/// What comes through a pipe, or through standard input for `-`, as a file at its beginning.
+/// Opens what comes through a pipe, or through standard input for `-`, as a file at its beginning.
 pub(crate) fn open(path: &Path) -> Result<File> {
     let failed = |e| Error::read(path, e);
     let known = kept().as_ref().and_then(|files| files.get(path)?.try_clone().ok());

@@ -12,8 +12,8 @@ use testing::{Random, damaged};
 #[global_allocator]
 static COUNTING: Counting = Counting;
 
-/// Bytes that reading any file may take, beside a multiple of its length: pieces of a quarter of a megabyte, and the columns
-/// of as many values as a point may have.
+/// Bytes that reading any file may take, beside a multiple of its length. These are buffers of a quarter of a megabyte,
+/// and the columns of as many values as a point may have.
 const FIXED: usize = 4 << 20;
 
 const HEADER: usize = 172;
@@ -81,7 +81,7 @@ fn read_run(folder: &Path, bytes: &[u8]) -> Result<Option<Binned>> {
     read
 }
 
-/// A run of one point of so many values, with right checksums.
+/// A run of one point of this many values, with right checksums.
 fn run_of(values: usize, points: usize) -> Vec<u8> {
     let folder = tempfile::tempdir().unwrap();
     let mut writer = BinWriter::open(folder.path(), &BinSpec::new("these", GROUND, 1), 0).unwrap();

@@ -52,7 +52,7 @@ pub unsafe fn slice<T: DlpackElement, M: ManagedTensorBase>(tensor: &Managed<M>)
 pub fn from_vec<T: DlpackElement + Send>(values: Vec<T>) -> Result<versioned::Dlpack> {
     let (shape, values) = ([values.len()], Box::new(values));
     let start = values.as_ptr();
-    // SAFETY: the vector in the box has so many elements, which stay where they are.
+    // SAFETY: the vector in the box has this many elements, which stay where they are.
     unsafe { export(values, start, DLDevice::CPU, shape) }
 }
 

@@ -125,7 +125,7 @@ pub enum Error {
         name: String,
     },
     /// The program was built without the feature that the device needs.
-    #[error("device {name} needs the feature \"{feature}\", which this program was built without")]
+    #[error("device {name} needs the feature \"{feature}\": build this program with it")]
     NotBuilt {
         /// The device asked for.
         name: String,
@@ -210,7 +210,7 @@ pub enum Error {
         blocks: u64,
     },
     /// Memory of one device in work of another.
-    #[error("memory of device {memory} cannot be used in work of device {handle}")]
+    #[error("work of device {handle} cannot use memory of device {memory}")]
     OtherGpu {
         /// The handle's device, by number.
         handle: i32,
@@ -224,13 +224,15 @@ pub enum Error {
         device: i32,
     },
     /// A capture cannot hold what was asked for.
-    #[error("{what} cannot be captured in a graph")]
+    #[error("{what} cannot be part of a graph: do it outside of the capture")]
     Captured {
         /// What was asked for.
         what: &'static str,
     },
     /// A column that a capture has made is not there before its graph is launched.
-    #[error("a column of a graph is read before the graph was launched")]
+    #[error(
+        "this column is of a graph that has not run: launch the graph before you read the column"
+    )]
     NotLaunched,
     /// A kernel cannot be found in the PTX of its module.
     #[error("kernel {kernel} of module {module}: {reason}")]
@@ -262,7 +264,7 @@ impl Error {
     }
 }
 
-/// What data of another crate's type has that cannot be taken.
+/// An error for data of another crate's type that this crate cannot take.
 #[cfg(any(feature = "arrow", feature = "dlpack", feature = "geo"))]
 pub(crate) fn unfit(
     what: impl Into<String>,

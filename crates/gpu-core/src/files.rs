@@ -1,19 +1,19 @@
 //! Files that appear whole or not at all.
 //!
-//! [`replace`] saves to a file; it is what every crate and program saves by. The bytes go to a temporary file in the folder
-//! of the target. When all are written:
+//! [`replace`] saves to a file; every crate and program saves by it. The bytes go to a temporary file in the folder of
+//! the target. When all are written:
 //!
-//! 1. The system writes the file to the disk (`fsync`). File systems that take bytes on credit, as NFS, Lustre and those with
-//!    quotas do, say here that there was no room.
-//! 2. The file is closed, and the error of that is looked at too.
+//! 1. The system writes the file to the disk (`fsync`). Some file systems, such as NFS, Lustre and those with quotas,
+//!    accept bytes first and report here that the disk was full.
+//! 2. [`replace`] closes the file and checks the error of that too.
 //! 3. The file takes the name of the target, which is atomic within a file system: a reader sees the old file or the new one.
 //! 4. The system writes the folder to the disk, so that the name outlives a power failure.
 //!
-//! A step that fails removes the temporary file and leaves the target as it was. The temporary file has a random name that no
-//! other file has (`O_EXCL`), so neither a link that waits there nor another writer can be hit. Two that save under one name
-//! both succeed, and the file is that of one of them.
+//! A step that fails removes the temporary file and leaves the target as it was. The temporary file has a random name
+//! that no other file has (`O_EXCL`), so neither a link that waits there nor another writer can be hit. If two writers
+//! save under one name, both succeed, and the file is that of one of them.
 //!
-//! Temporary files under way are listed: a program that ends early removes them by [`remove_unfinished`].
+//! A list holds the temporary files under way: a program that ends early removes them by [`remove_unfinished`].
 
 use std::collections::hash_map::RandomState;
 use std::fs::{self, File, OpenOptions};
@@ -248,7 +248,7 @@ fn end(writer: BufWriter<File>) -> Result<()> {
     close(file)
 }
 
-/// What a call gave that writes to the disk. Some file systems, pipes and devices have no such call: they lose nothing by it.
+/// Ignores the error of a file system, pipe or device that has no such call: it loses nothing without one.
 fn where_it_can(synced: Result<()>) -> Result<()> {
     match synced {
         Err(e) if matches!(e.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported) => Ok(()),

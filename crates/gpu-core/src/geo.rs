@@ -181,7 +181,7 @@ fn check_dimensions(row: usize, geometry: &impl GeometryTrait<T = f64>) -> Resul
     }
 }
 
-/// What a geometry is, in words.
+/// Names the kind of a geometry.
 fn kind(geometry: &impl GeometryTrait<T = f64>) -> &'static str {
     match geometry.as_type() {
         GeometryType::Point(_) => "a Point",

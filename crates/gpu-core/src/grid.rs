@@ -37,7 +37,7 @@ impl Bounds {
 
     /// The smallest rectangle around both.
     fn with(&self, other: &Self) -> Self {
-        // Of two zeros the positive one, whichever comes first.
+        // The positive one of two zeros, whichever comes first.
         let least = |a: f64, b: f64| a.min(b) + 0.0;
         let greatest = |a: f64, b: f64| a.max(b) + 0.0;
         Self {
@@ -121,7 +121,8 @@ impl GridSpec {
         let origin_x = (west * cell_size).min(bounds.min_x);
         let origin_y = (north * cell_size).max(bounds.max_y);
         let grid = Self::new(origin_x, origin_y, cell_size, 0, 0)?;
-        // Those of the multiples, and those that hold the farthest corner: both round, at times to either side.
+        // The larger of two counts: that of multiples, and that of cells up to the farthest corner. Rounding can make
+        // either one too small.
         let (last_column, last_row) = grid.position(bounds.max_x, bounds.min_y);
         let columns = ((bounds.max_x / cell_size).floor() - west).max(last_column) + 1.0;
         let rows = (north - (bounds.min_y / cell_size).ceil()).max(last_row) + 1.0;

@@ -1,8 +1,8 @@
 //! Loops on all cores of the host, as the CPU's sides of Tessera's crates have them.
 //!
-//! What calls rayon is one function that knows no type of element and no closure of its caller:
-//! [`for_ranges`]. Each use of rayon's own iterators compiles their splitting, stealing and joining anew, which
-//! took half of the time to build some of these crates; here a use costs its own loop.
+//! One function calls rayon, and it knows no type of element and no closure of its caller: [`for_ranges`]. Each use of
+//! rayon's own iterators compiles their splitting, stealing and joining anew. This took half of the time to build some
+//! of these crates; here a use costs its own loop.
 //!
 //! `grain` is the least count of numbers that is worth a task: thousands where one is an addition, one where
 //! it is a row of a raster. Results do not depend on it, nor on the number of threads.
@@ -39,7 +39,7 @@ fn len_of_range(count: usize, grain: usize) -> usize {
     count.div_ceil(TASKS_OF_CORE * rayon::current_num_threads()).max(grain).max(1)
 }
 
-/// What `work` gives for ranges that together are `0..count`, in their order.
+/// Returns what `work` returns for ranges that together are `0..count`, in their order.
 pub fn map_ranges<R: Send>(
     count: usize,
     grain: usize,
@@ -56,7 +56,7 @@ pub fn map_ranges<R: Send>(
     results.into_iter().filter_map(taken).collect()
 }
 
-/// What `work` gives for each number below `count`, in their order.
+/// Returns what `work` returns for each number below `count`, in their order.
 pub fn map<R: Send>(count: usize, grain: usize, work: impl Fn(usize) -> R + Sync) -> Vec<R> {
     map_init(count, grain, || (), |(), i| work(i))
 }
@@ -77,8 +77,8 @@ pub fn map_init<R: Send, S>(
             element.write(work(&mut own, first + i));
         }
     });
-    // SAFETY: `for_parts` came back, so every part was gone through to its end, and the parts are all of the
-    // room. Where a task panics nothing comes here, and what it wrote is forgotten.
+    // SAFETY: `for_parts` came back, so every part was written to its end, and the parts cover all of the new elements.
+    // If a task panics, this line is not reached, and what the task wrote is forgotten.
     unsafe { all.set_len(count) };
     all
 }

@@ -24,7 +24,7 @@ impl<'a> Points<'a> {
         self.x.len()
     }
 
-    /// Whether there is none.
+    /// Whether there are no points.
     pub fn is_empty(&self) -> bool {
         self.x.is_empty()
     }
@@ -32,7 +32,7 @@ impl<'a> Points<'a> {
     /// Checks that all columns have the same length.
     ///
     /// # Errors
-    /// [`Error::Length`] of the first that has not that of x.
+    /// [`Error::Length`] for the first column whose length is not that of x.
     pub fn check_lengths(&self) -> Result<()> {
         let expected = self.x.len() as u64;
         let check = |what, found: usize| match found as u64 {

@@ -41,7 +41,7 @@ impl Targets<'_> {
         }
     }
 
-    /// Whether there is none.
+    /// Whether there are no targets.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -97,7 +97,7 @@ impl<'a> DeviceTargets<'a> {
         }
     }
 
-    /// Whether there is none.
+    /// Whether there are no targets.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

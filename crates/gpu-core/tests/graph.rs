@@ -9,7 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use common::{enqueue, expected, gpu, run};
 use gpu_core::{Column, Error, Gpu};
 
-/// One of these tests looks at the memory that is free, so they take turns.
+/// The tests take turns, because one of them measures the free memory.
 fn alone() -> MutexGuard<'static, ()> {
     static TURN: Mutex<()> = Mutex::new(());
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
@@ -179,7 +179,7 @@ fn other_threads_use_the_handle_while_a_graph_is_recorded() {
             drop(other.admit(&copied).unwrap());
             other.wait_for(&gpu).unwrap();
             assert_eq!(copied.to_host().unwrap(), [9; 100]);
-            // Those of the graph that are dropped here are not there yet.
+            // Drops columns that the recording made: on the device they do not exist until the graph runs.
             made.lock().unwrap().clear();
         }
     };

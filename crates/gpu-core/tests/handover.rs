@@ -1,4 +1,4 @@
-//! Columns handed from thread to thread, alone in its process: the memory that is free is looked at.
+//! Columns handed from thread to thread. A test binary of its own, since it measures the free memory.
 #![cfg(feature = "cuda")]
 
 mod common;

@@ -1,4 +1,4 @@
-//! A surface of the highest points, by primitives alone: what a pipeline of them looks like, on a device and by their twins on the CPU.
+//! A surface of the highest points, by primitives alone. It shows a pipeline of primitives, on a device and on the CPU.
 //!
 //! `cargo run --package gpu-scan --example points_to_cells -- [--device cpu|software|cuda] [--seed N]`
 //!
@@ -8,8 +8,8 @@
 //! 4. `scan_rows` with [`LastValid`], from the west and then from the east: cells without points take the last height before them.
 //! 5. `run_lengths` and `top_k`: the fullest cells. `reduce`: the greatest height.
 //!
-//! On a device nothing comes to the host between the steps: outputs have room for as many cells as there are points, and the number of
-//! cells stays where it was counted until the end.
+//! On a device nothing comes to the host between the steps. Outputs have room for as many cells as there are points,
+//! and the number of cells stays on the device until the end.
 
 use gpu_core::{Device, DeviceChoice, DeviceGrid, Gpu, GridSpec};
 use gpu_scan::{LastValid, Max, Result, Scan, Sort, TopK, cpu, gpu};
@@ -27,7 +27,7 @@ struct Points {
     heights: Vec<f32>,
 }
 
-/// What the pipeline gives.
+/// The results of the pipeline.
 #[derive(Debug, PartialEq)]
 struct Surface {
     /// Row by row.
@@ -47,7 +47,7 @@ fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
         match word.as_str() {
             "--device" => choice = value.parse()?,
             "--seed" => seed = value.parse()?,
-            _ => return Err(format!("{word}: only --device and --seed are known").into()),
+            _ => return Err(format!("{word}: give --device or --seed").into()),
         }
     }
     let device = Device::open(choice)?;

@@ -60,9 +60,9 @@ pub(crate) fn check_bins(bins: u64) -> Result<()> {
     }
 }
 
-/// By how much kernels multiply an element's value, and what they add, to guess where it lies among the
-/// slots, from 0 to 1; none where f32 is too narrow for that. The value is a float of 32 bits itself, and
-/// otherwise its distance from the lowest bound.
+/// Returns the factor and the summand by which kernels guess where an element lies among the slots, from 0 to 1. `None`
+/// where f32 is too narrow for that. The kernel multiplies a 32-bit float itself, and any other value's distance from
+/// the lowest bound.
 #[cfg(feature = "cuda")]
 pub(crate) fn places<T: Number>(even: &Even) -> Option<(f32, f32)> {
     let (first, last) = (f64::from_bits(even.first), f64::from_bits(even.quotient));

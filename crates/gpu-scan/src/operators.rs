@@ -47,7 +47,7 @@ pub struct Max;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LastValid<T>(
-    /// What stands for a missing value.
+    /// The value that stands for a missing one.
     pub T,
 );
 
@@ -61,7 +61,7 @@ pub trait ReduceOperator<T: Number>: ScanOperator<T> + SealedReduce<T> {}
 /// How kernels see the operator of a scan; for this crate's own use.
 #[doc(hidden)]
 pub trait SealedScan<T: Number> {
-    /// What the kernels take elements for: a type with the same bits.
+    /// The kernels' type for the elements, with the same bits.
     type Element: Scalar + Pod + Send + Sync;
     /// The operator in kernels.
     type Kernel: Scans<Self::Element>

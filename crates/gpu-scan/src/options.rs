@@ -27,7 +27,7 @@ use crate::{Direction, Key};
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Scan<T> {
-    /// What comes before the first element, where the scan is exclusive.
+    /// The value before the first element of an exclusive scan.
     pub initial: Option<T>,
     /// From the last element to the first.
     pub backward: bool,
@@ -92,8 +92,8 @@ impl Sort {
         Self { bits: Some(bits), ..self }
     }
 
-    /// What ranks keys: in the total order or, where bits of it are named, without the turn that
-    /// brings all NaNs to one end, since it would change every bit.
+    /// Returns the order that ranks keys. It is the total order, which turns all NaNs to one end. If bits of the rank
+    /// are named, it leaves out that turn, which would change every bit.
     pub(crate) fn order<K: Key>(&self) -> Order<K::Bits> {
         match self.bits {
             None => total_order::<K>(self.direction),

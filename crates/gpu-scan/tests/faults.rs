@@ -1,6 +1,5 @@
-//! Every allocation, launch, copy and fill of every kind of call fails once, and every module's load: the
-//! call gives an error, nothing stays in use, and the same call on the same workspace is right
-//! afterwards.
+//! Every allocation, launch, copy and fill of every kind of call fails once, and so does every module's load. The call
+//! gives an error, nothing stays in use, and the same call on the same workspace is right afterwards.
 //!
 //! Memory is counted for the whole process, and modules are loaded once in it: so this is a test binary of
 //! its own.

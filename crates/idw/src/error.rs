@@ -100,7 +100,7 @@ pub enum Error {
         max: u32,
     },
     /// An option that cannot be combined with another.
-    #[error("{option} cannot be combined with {with}")]
+    #[error("{option} does not work with {with}")]
     Conflict {
         /// The option.
         option: &'static str,

@@ -1,12 +1,11 @@
 //! The expansion of far points in nodes: what both back ends share.
 //!
-//! Wang, Krasny and Tlupova, *A kernel-independent treecode based on barycentric Lagrange interpolation*
-//! (2020, doi:10.4208/cicp.OA-2019-0177): over a box of points that is far from a target the weight is a
-//! smooth function of the point's place, and so nearly the polynomial that takes the same values at the
-//! Chebyshev nodes of the box. The sum over the points is then one over the nodes, each with a weight of
-//! its own, which depends on the points alone. Ours differs in that boxes hold runs of points along a
-//! curve, in that a whole block of targets decides together, and in that nodes and points go through the
-//! same inner loop.
+//! The method is that of Wang, Krasny and Tlupova, *A kernel-independent treecode based on barycentric Lagrange
+//! interpolation* (2020, doi:10.4208/cicp.OA-2019-0177). Over a box of points that is far from a target, the weight is
+//! a smooth function of the point's place. So it is nearly the polynomial that takes the same values at the Chebyshev
+//! nodes of the box. The sum over the points is then one over the nodes, each with a weight of its own, which depends
+//! on the points alone. Ours differs in three things: boxes hold runs of points along a curve, a whole block of targets
+//! decides together, and nodes and points share one inner loop.
 
 use crate::{Error, Method, Params, Result};
 
@@ -55,8 +54,8 @@ pub(crate) fn separation_in_f64(params: &Params) -> f64 {
     3.2 + 0.42 * params.highest_power()
 }
 
-/// How far a box must be for sums within a radius; infinitely far where no far points are expanded: in f64 on the sphere, and
-/// where every pair is asked for.
+/// How far a box must be for sums within a radius. Infinitely far where no far points are expanded: in f64 on the
+/// sphere, and where the method sums every pair.
 pub(crate) fn separation_within(params: &Params, single: bool) -> f64 {
     match params.method {
         Method::Direct | Method::Baseline(_) => f64::INFINITY,
@@ -112,8 +111,8 @@ pub(crate) fn items_of(levels: &[u32], level: usize) -> usize {
     (levels[level + 1] - levels[level]) as usize
 }
 
-/// The way of a group of targets through the items on a CPU: from the root on, each item is opened, which leads to the first
-/// below it, or is done.
+/// The walk of a group of targets through the items on a CPU. It begins at the root, and either opens an item, which
+/// leads to the first below it, or is done with it.
 pub(crate) struct Visit<'a> {
     levels: &'a [u32],
     /// The item's level, 0 for leaves.

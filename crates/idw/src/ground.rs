@@ -8,7 +8,7 @@ use crate::Adaptive;
 /// Mean radius of the Earth in metres (IUGG, R1).
 pub const RADIUS: f64 = 6_371_008.8;
 
-/// Some points, of which nothing is known but their number and their bounds.
+/// The number and the bounds of some points.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Ground {
     pub count: usize,

@@ -85,7 +85,7 @@ impl Kernel {
         let conflicts = [
             (params.smoothing > 0.0, "smoothing"),
             (params.adaptive.is_some(), "the adaptive power"),
-            // Of those that end `Params::kernel` makes a search.
+            // `Params::kernel` makes a search of parameters whose kernel function ends, so only endless ones get here.
             (params.is_all_pairs(), "all points: give a radius, or the most points"),
         ];
         match conflicts.into_iter().find(|(conflicts, _)| *conflicts) {

@@ -52,8 +52,8 @@
 //! Values of both signs may cancel in their sum. Then the error is as much of their mean magnitude, with the same
 //! weights.
 //!
-//! This holds for coordinates of any size, for points crowded within metres of a thousand kilometres, and for
-//! targets however near to points. It also holds where a few values are ten thousand times the others. Three
+//! This holds for coordinates of any size, for points dense within metres of an extent of a thousand kilometres, and
+//! for targets however near to points. It also holds where a few values are ten thousand times the others. Three
 //! measures make it so:
 //!
 //! - Places are taken relative to near points before they are rounded.
@@ -184,7 +184,7 @@ pub fn interpolate<'on, T: Number>(
     )
 }
 
-/// What a part of the points makes of each target: for points that are more than memory holds.
+/// Computes the values of targets from a part of the points. It is for points that do not fit in memory.
 ///
 /// All points count, as in [`interpolate`] without a search; the parts are added up by [`Total`]:
 ///
@@ -229,7 +229,7 @@ pub fn part<'on, T: Number>(
     )
 }
 
-/// What the first value of each point would be without that point.
+/// Predicts the first value of each point from all others.
 fn leave_one_out(
     device: &Device,
     data: &Data,

@@ -42,9 +42,9 @@ pub struct Params {
     pub geographic: bool,
     /// The power of each target from the pattern of the points around it, instead of `power`.
     pub adaptive: Option<Adaptive>,
-    /// Weights by a kernel function of the distance, instead of a power: the local mean of Nadaraya (1964, doi:10.1137/1109020) and Watson
-    /// (1964, Sankhya A 26, 359-372). It smooths: a target on a point does not have its value. With a search; where no neighbour weighs
-    /// anything a target has no value.
+    /// Weights by a kernel function of the distance, instead of a power: the local mean of Nadaraya (1964,
+    /// doi:10.1137/1109020) and Watson (1964, Sankhya A 26, 359-372). It smooths: a target on a point does not have its
+    /// value. Needs a search; a target without a neighbour of positive weight has no value.
     pub kernel: Option<Kernel>,
     /// What becomes of points that are not finite.
     pub non_finite: NonFinite,
@@ -71,8 +71,8 @@ pub enum TooFewPoints {
     /// It gets no value.
     #[default]
     Nodata,
-    /// It takes the `min_points` nearest, however far and in whatever quadrants they are. Of fewer points
-    /// in all it gets no value.
+    /// It takes the `min_points` nearest, however far and in whatever quadrants they are. If there are fewer points in
+    /// all, it gets no value.
     Nearest,
 }
 

@@ -7,7 +7,7 @@ use kernels_rs::idw::part::{Weight, mean};
 use crate::points::check_len;
 use crate::{Error, Number, Params, Result, Summary, Surface};
 
-/// What a part of the points makes of each target: its weighted mean, and how much that weighs.
+/// The values of targets from a part of the points: for each target the weighted mean, and its weight.
 ///
 /// Example: see [`part`](crate::part()).
 #[derive(Clone, Debug)]
@@ -43,7 +43,7 @@ pub struct Total {
 }
 
 impl Total {
-    /// Of no part.
+    /// A sum of no parts yet.
     pub fn new() -> Self {
         Self::default()
     }
@@ -82,13 +82,13 @@ impl Total {
         Ok(())
     }
 
-    /// Points that were added, and those of them that were left out.
+    /// Returns how many points were added, and how many of them were left out.
     pub fn points(&self) -> (u64, u64) {
         (self.points, self.skipped)
     }
 
-    /// The values over all points that were added: [`Params::nodata`] everywhere where they are fewer than
-    /// [`Params::min_points`], and where there is none.
+    /// Returns the values over all points that were added. A target without a value has [`Params::nodata`]; so do all
+    /// targets if the points are fewer than [`Params::min_points`].
     ///
     /// # Errors
     /// [`Error::Core`] where memory fails.

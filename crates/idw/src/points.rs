@@ -88,8 +88,8 @@ pub(crate) fn check_len(what: &'static str, expected: usize, found: usize) -> Re
 /// The most points, and the most targets, of a call.
 pub const MAX_POINTS: u64 = (1 << 31) - 1;
 
-/// Lengths whose squares, and those of their sums and differences, are numbers: what lies between has
-/// square and ratio of squares without overflow or loss.
+/// The least and the greatest length whose square is a number, and so are the squares of sums and differences. Lengths
+/// between them have squares and ratios of squares without overflow or loss.
 pub(crate) const LEAST_LENGTH: f64 = 1e-130;
 pub(crate) const GREATEST_LENGTH: f64 = 1e150;
 
@@ -214,7 +214,7 @@ impl<'a> Data<'a> {
     }
 }
 
-/// What is wrong with a point.
+/// Returns the fault of a point, if it has one.
 fn fault(points: &Points, index: usize, geographic: bool) -> Option<Error> {
     let (x, y) = (points.x[index], points.y[index]);
     let bad = points.values.iter().map(|column| column[index]).find(|v| !v.is_finite());
@@ -230,7 +230,7 @@ fn fault(points: &Points, index: usize, geographic: bool) -> Option<Error> {
 }
 
 impl Range {
-    /// The range of finite values, and of the whole that they are a part of; of none, zeros.
+    /// Returns the range of finite values, widened to the whole's range if they are a part. Zeros for no values.
     fn of(values: &[f64], whole: Option<ValueRange>) -> Self {
         let start =
             whole.map_or((f64::INFINITY, f64::NEG_INFINITY), |whole| (whole.min, whole.max));
@@ -238,20 +238,20 @@ impl Range {
         if values.is_empty() { Self::NONE } else { Self::between(low, high) }
     }
 
-    /// What a target's sums are relative to: nothing where its value is that of points, which no rounding may change.
+    /// Returns the offset of a target's sums: 0 for a target that takes the value of points, which no rounding may
+    /// change.
     #[inline(always)]
     pub fn offset_of(&self, is_exact: bool) -> f64 {
         if is_exact { 0.0 } else { self.offset }
     }
 
-    /// Of no values.
+    /// The range of no values.
     pub const NONE: Self = Self { offset: 0.0, low: 0.0, high: 0.0 };
 
     /// The range from a lowest value to a highest.
     pub fn between(low: f64, high: f64) -> Self {
-        // The middle, but never farther from a value than 0 is: then what f32 leaves of a sum of
-        // weighted differences is a share of the weighted magnitudes, for values of one sign of the
-        // result, however few values make the range as wide as it is.
+        // The middle, but never farther from a value than 0 is. For values of one sign, f32 then loses only a share of
+        // the weighted magnitudes in a sum of weighted differences. This holds however few values make the range wide.
         let middle = low / 2.0 + high / 2.0;
         let offset = if low > 0.0 {
             middle.min(2.0 * low)

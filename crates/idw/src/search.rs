@@ -5,7 +5,7 @@ use kernels_rs::spatial::sphere;
 use crate::ground::RADIUS;
 use crate::{Params, TooFewPoints};
 
-/// Of a radius that holds more points than these, the points are summed without a list of them.
+/// If a radius holds more points than these, its points are summed without a list.
 const MANY: u32 = 256;
 
 /// The limits of a search.
@@ -44,8 +44,7 @@ impl Ellipse {
         self.xx * dx * dx + self.xy * dx * dy + self.yy * dy * dy <= 1.0
     }
 
-    /// Whether every place of a box of differences, from dx to dx and from dy to dy, is inside, whatever rounding makes of
-    /// it.
+    /// Whether every place of a box of differences, from dx to dx and from dy to dy, is inside, however it is rounded.
     pub fn covers(&self, [x, y]: [[f64; 2]; 2]) -> bool {
         let Self { xx, xy, yy } = *self;
         // The form is convex: it is greatest at a corner of the box.
@@ -56,8 +55,7 @@ impl Ellipse {
         [[x[0], y[0]], [x[0], y[1]], [x[1], y[0]], [x[1], y[1]]].into_iter().all(is_inside)
     }
 
-    /// Whether no place of a box of differences, from dx to dx and from dy to dy, is inside, whatever rounding makes of
-    /// it.
+    /// Whether no place of a box of differences, from dx to dx and from dy to dy, is inside, however it is rounded.
     pub fn misses(&self, [x, y]: [[f64; 2]; 2]) -> bool {
         let Self { xx, xy, yy } = *self;
         let form = |dx: f64, dy: f64, xy: f64| xx * dx * dx + xy * dx * dy + yy * dy * dy;

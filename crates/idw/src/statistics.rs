@@ -77,8 +77,7 @@ pub(crate) fn moments(values: &[f64], offset: f64) -> [f64; 2] {
     moments_of([sum, cpu::reduce(Sum, &squares)], values.len(), offset)
 }
 
-/// The same from the sum of the values less their offset, and that of the squares of what their mean
-/// leaves.
+/// The same from the sum of the values less their offset, and from the sum of the squared differences from their mean.
 pub(crate) fn moments_of([sum, squares]: [f64; 2], count: usize, offset: f64) -> [f64; 2] {
     let n = count as f64;
     [offset + sum / n, (squares / n).sqrt()]

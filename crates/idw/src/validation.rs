@@ -9,8 +9,8 @@ use crate::{Error, Params, Result, leave_one_out};
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Validation {
-    /// For each point given, what the others make of its first value, less that value. NaN where the
-    /// point was skipped, or the others give no value.
+    /// For each point given, the value that the others predict for it, less its first value. NaN where the point was
+    /// skipped, or the others give no value.
     pub errors: Vec<f64>,
     /// Points that got a value.
     pub count: u64,

@@ -29,8 +29,8 @@ pub fn interpolate(input: Input, params: &Params, progress: &dyn Progress) -> Re
     Ok(Surface::new(values, variances, input.targets.grid(), input.points.len(), params))
 }
 
-/// The values of each column, and the variances, of all targets; NaN where there is none. With `leave_out` target i is point i,
-/// which does not count for it.
+/// Computes the values of each column, and the variances, of all targets; a target without a value has NaN. With
+/// `leave_out` target i is point i, which does not count for it.
 fn columns(
     input: &Input,
     params: &Params,
@@ -73,7 +73,7 @@ fn columns(
     Ok((values, variances))
 }
 
-/// What the others make of the first value of each point, and the variances.
+/// Predicts the first value of each point from all others. Returns the predictions and their variances.
 pub(crate) fn leave_one_out(
     points: Points,
     params: &Params,
@@ -85,7 +85,7 @@ pub(crate) fn leave_one_out(
     Ok([values.into_iter().next().unwrap_or_default(), variances])
 }
 
-/// What all targets share.
+/// The data that all targets share.
 struct Call<'a> {
     points: Points<'a>,
     targets: Targets<'a>,

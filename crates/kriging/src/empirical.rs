@@ -10,7 +10,7 @@ use crate::input::check_points;
 /// The most lags of an empirical variogram.
 const MAX_LAGS: u32 = 10_000;
 
-/// The most points of a sample: so many have 5e11 pairs.
+/// The most points of a sample: this many have 5e11 pairs.
 const MAX_SAMPLE: u32 = 1_000_000;
 
 /// How an empirical variogram is made.
@@ -22,9 +22,9 @@ pub struct EmpiricalParams {
     /// Pairs of points farther from each other do not count; 0 for a third of the diagonal of the points' bounding box, as in
     /// gstat.
     pub cutoff: f64,
-    /// The distances up to the cutoff are divided into so many lags of equal width.
+    /// The distances up to the cutoff are divided into this many lags of equal width.
     pub lags: u32,
-    /// Of more points so many are drawn, and their pairs taken.
+    /// If there are more points than this, this many are drawn, and their pairs taken.
     pub sample: u32,
     /// The seed of the sample.
     pub seed: u64,
@@ -93,8 +93,9 @@ pub struct Empirical {
 }
 
 impl Empirical {
-    /// Makes the empirical variogram of the first value of points, on all cores: the same bits on any number of them. Of more points
-    /// than the sample has, a [`Sample`] counts. Cost: half the square of the points taken; 10,000 points have 5e7 pairs.
+    /// Makes the empirical variogram of the first value of points, on all cores: the same bits on any number of them.
+    /// If there are more points than a sample has, a [`Sample`] of them counts. Cost: half the square of the points
+    /// taken; 10,000 points have 5e7 pairs.
     ///
     /// # Errors
     /// As [`interpolate`](crate::interpolate) for the points; [`gpu_core::Error::Parameter`] and [`gpu_core::Error::TooMany`] for the

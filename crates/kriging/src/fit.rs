@@ -1,8 +1,8 @@
 //! Models fitted to empirical variograms.
 //!
-//! Of a given range nugget and sill follow by linear least squares, neither below 0. The range is searched for: the least error
-//! among ranges that rise by a few percent, then by golden sections around it. So no start is needed, and the result is the same
-//! for all.
+//! For a given range, nugget and sill follow by linear least squares, neither below 0. A search finds the range: first
+//! the least error among ranges that rise by a few percent, then golden sections around it. So no start is needed, and
+//! the result is the same for everybody.
 
 use crate::{Empirical, Error, Lag, Model, Result, Variogram};
 
@@ -55,7 +55,7 @@ impl Variogram {
         }
         let fits = models.iter().map(|&model| fit(&lags, model));
         let best = fits.reduce(|best, fit| if fit.error < best.error { fit } else { best });
-        let best = best.ok_or(Error::Fit { reason: "no model is given" })?;
+        let best = best.ok_or(Error::Fit { reason: "the list of models is empty" })?;
         let is_good = best.error.is_finite() && best.variogram.check().is_ok();
         is_good.then_some(best).ok_or(Error::Fit { reason: "its numbers are beyond f64" })
     }

@@ -155,8 +155,8 @@ pub struct Index {
 }
 
 impl Index {
-    /// Indexes points for any parameters. Waits for the device once, to know whether points crowd; a graph that records the stream
-    /// does not wait ([`index_unchecked`]).
+    /// Indexes points for any parameters. Waits for the device once, to learn whether many points share one cell of the
+    /// curve; a graph that records the stream does not wait ([`index_unchecked`]).
     ///
     /// Cost: a sort of the points by 48 bits, and a gather of each column of values; 24 bytes a point and 8 for each of its values.
     ///
@@ -232,7 +232,8 @@ impl Index {
         Ok(DeviceSurface { values, variances, grid, points, nodata })
     }
 
-    /// What the others make of each point, and the variances, in the order of the tree; and that order.
+    /// Predicts each point from the others. Returns the predictions and variances in the order of the tree, and that
+    /// order.
     fn leave_one_out(&self, gpu: &Gpu, params: &Params) -> Result<Option<[Vec<f64>; 2]>> {
         let Some(tree) = &self.tree else { return Ok(None) };
         let count = tree.len();
@@ -412,7 +413,8 @@ pub(crate) fn from_host(
     progress.during("to the host", || surface.to_host())
 }
 
-/// What the others make of the first value of each point, and the variances. Waits for the result.
+/// Predicts the first value of each point from all others. Returns the predictions and their variances. Waits for the
+/// result.
 pub(crate) fn leave_one_out(gpu: &Gpu, points: Points, params: &Params) -> Result<[Vec<f64>; 2]> {
     let points = Points { values: &points.values[..1], ..points };
     let mut workspace = Workspace::new(gpu)?;

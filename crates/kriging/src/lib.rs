@@ -1,9 +1,9 @@
 //! Ordinary kriging: the value at a place is a weighted mean of the nearest points' values. The weights make it unbiased, with the
 //! least variance of its error under a variogram. That variance is a result, too.
 //!
-//! For surfaces from scattered measurements whose error matters. A [`Variogram`] is given, or fitted ([`Variogram::fit`]) to the
-//! empirical one of the points ([`Empirical::of`]). Coordinates are in any plane unit. Degrees of longitude and latitude are none:
-//! project them first.
+//! For surfaces from scattered measurements whose error matters. A [`Variogram`] is given, or fitted
+//! ([`Variogram::fit`]) to the empirical one of the points ([`Empirical::of`]). Coordinates are in any plane unit.
+//! Degrees of longitude and latitude are not plane: project them first.
 //!
 //! ```
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -174,7 +174,7 @@ pub fn interpolate<'on>(on: impl Into<On<'on>>, input: Input, params: &Params) -
     )
 }
 
-/// What the others make of the first value of each point, and the variances.
+/// Predicts the first value of each point from all others. Returns the predictions and their variances.
 fn leave_one_out(
     device: &Device,
     points: Points,

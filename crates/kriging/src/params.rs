@@ -21,8 +21,8 @@ pub const MAX_NEIGHBOURS: u32 = 64;
 pub struct Params {
     /// How values are related.
     pub variogram: Variogram,
-    /// So many points count for a target, the nearest: 1 to [`MAX_NEIGHBOURS`]. Of points as near those with the lower index
-    /// count.
+    /// How many points count for a target, the nearest ones: 1 to [`MAX_NEIGHBOURS`]. Among equally near points, those
+    /// with the lower index count.
     pub max_points: u32,
     /// A target with fewer points has no value. At least one is always needed.
     pub min_points: u32,

@@ -10,7 +10,7 @@ use crate::{Params, Result, leave_one_out};
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Validation {
-    /// For each point what the others make of its first value, less that value. NaN where they give no value.
+    /// For each point the value that the others predict for it, less its first value. NaN where they give no value.
     pub errors: Vec<f64>,
     /// The kriging variance of each; NaN where they give no value.
     pub variances: Vec<f64>,

@@ -65,7 +65,7 @@ impl Model {
 pub struct Structure {
     /// How it rises.
     pub model: Model,
-    /// What it rises to: the partial sill, in squared units of the values.
+    /// The value that it rises to: the partial sill, in squared units of the values.
     pub sill: f64,
     /// The range parameter, in units of the coordinates: gstat's.
     pub range: f64,
@@ -146,7 +146,7 @@ impl Variogram {
         self.anisotropy
     }
 
-    /// What it rises to: the nugget and all partial sills.
+    /// Returns the value that it rises to: the nugget and all partial sills.
     pub fn sill(&self) -> f64 {
         self.structures.iter().fold(self.nugget, |sum, structure| sum + structure.sill)
     }

@@ -112,7 +112,7 @@ pub enum Error {
         name: String,
     },
     /// The progress callback ended the call.
-    #[error("the interpolation was cancelled")]
+    #[error("the caller cancelled the interpolation")]
     Cancelled(#[from] gpu_core::Cancelled),
     /// The triangulation of the points failed.
     #[error(transparent)]

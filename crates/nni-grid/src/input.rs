@@ -109,7 +109,7 @@ impl Ends {
     }
 
     fn range(self) -> ValueRange {
-        // Of two zeros the positive one, whichever came first.
+        // The positive one of two zeros, whichever came first.
         ValueRange { min: self.least + 0.0, max: self.greatest + 0.0 }
     }
 }

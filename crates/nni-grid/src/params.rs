@@ -126,9 +126,10 @@ pub enum Weights {
     /// that are estimated by weighted least squares. The surface has no creases at the points, and
     /// may leave the range of the data. Needs an infinite [`Params::query_radius`].
     SibsonC1,
-    /// By the plane through the corners of the Delaunay triangle that holds the query point: the surface of a TIN (triangulated
-    /// irregular network). Of [`Method::Exact`] alone. It has creases at the edges. A query on an edge has the value between
-    /// its ends. Where four or more points lie on an empty circle, the rule of `delaunay-stars` chooses the triangles.
+    /// By the plane through the corners of the Delaunay triangle that holds the query point: the surface of a TIN
+    /// (triangulated irregular network). Only [`Method::Exact`] has it. It has creases at the edges. A query on an edge
+    /// has the value between its ends. Where four or more points lie on an empty circle, the rule of `delaunay-stars`
+    /// chooses the triangles.
     Linear,
 }
 
@@ -147,7 +148,7 @@ impl FromStr for Weights {
     }
 }
 
-/// What a cell without a value takes.
+/// The value of a cell that has none of its own.
 ///
 /// ```
 /// use gpu_core::{Device, GridSpec, Points};
@@ -186,25 +187,25 @@ pub struct Params {
     /// Cells farther from the nearest site, in DEM cells, have no value. May be infinite. It does not decide which sites
     /// count: a cell within it has the weights of all its natural neighbours, however far away they are.
     pub max_distance: f64,
-    /// Region of influence of a site, in DEM cells, of the method on pixels alone: a cell farther away does not use it,
-    /// as in TerraNNI. The surface has a step where a cell loses a natural neighbour by that. Infinite for none.
+    /// Region of influence of a site, in DEM cells, for the method on pixels alone: a cell farther away does not use
+    /// the site, as in TerraNNI. The surface has a step where a cell loses a natural neighbour in this way. Infinite
+    /// for no limit.
     pub region_of_influence: f64,
-    /// How far a cell looks for ground to steal, in DEM cells, by the method on pixels alone: the radius of a circle. May be
-    /// infinite: then the weights are those of the whole natural neighbourhood. In gaps that are wider than a finite one,
+    /// How far a cell looks for ground to steal, in DEM cells, by the method on pixels alone: the radius of a circle.
+    /// An infinite radius gives the weights of the whole natural neighbourhood. In gaps wider than a finite radius,
     /// weights are not those of natural neighbours.
     pub query_radius: f64,
-    /// Pixels of the Voronoi raster along a cell's side: 1 to [`MAX_SUPERSAMPLE`]. Of the method on
-    /// pixels alone.
+    /// Pixels of the Voronoi raster along a cell's side: 1 to [`MAX_SUPERSAMPLE`]. For the method on pixels alone.
     pub supersample: u32,
     /// What becomes of several points at one place, or with the method on pixels in one pixel.
     pub duplicates: Duplicates,
     /// How much each natural neighbour counts.
     pub weights: Weights,
-    /// Whether cells outside the sites' convex hull are left out; those on it are not. Else the exact method gives them the
-    /// value at the nearest place of the hull. By the method on pixels the call then waits for the sites on the GPU, and a
-    /// graph cannot hold it.
+    /// Whether cells outside the sites' convex hull are left out; cells on it are not. If they are not left out, the
+    /// exact method gives them the value at the nearest place of the hull. With this option, the method on pixels waits
+    /// for the sites on the GPU, and a graph cannot hold it.
     pub hull: bool,
-    /// What cells that are left out, or have no value otherwise, take.
+    /// The value of cells that are left out, or have no value otherwise.
     pub fill: Fill,
     /// Whether the number of natural neighbours that count is given for each cell; with the method on
     /// pixels the number of stolen pixels, of Sibson's weights alone.
@@ -267,7 +268,7 @@ impl Params {
         deviations: bool;
     }
 
-    /// Sets the values between which those of the points lie: the field of that name.
+    /// Sets the range that points' values lie between: the field of that name.
     pub fn value_range(self, value_range: impl Into<Option<ValueRange>>) -> Self {
         Self { value_range: value_range.into(), ..self }
     }
@@ -278,7 +279,7 @@ impl Params {
         ValueRange { min: range.min.min(min), max: range.max.max(max) }
     }
 
-    /// Whether cells are looked at again after the queries.
+    /// Whether a pass over the cells follows the queries.
     pub(crate) fn needs_finish(&self, has_mask: bool) -> bool {
         let limits = self.hull || self.max_distance < f64::INFINITY || has_mask;
         limits || self.distances || self.fill != Fill::Nodata

@@ -18,10 +18,10 @@
 //!    - `envelope`: for pixels that are not square and wide rasters, a stack of the candidates that win at all. With
 //!      `Baseline::ScanPrune` everywhere.
 //!
-//! **Why it is right.** A squared distance is a part along the row plus a part along the column, so a row's nearest
-//! site is its only candidate in a column. The winner's row never decreases down a column: for two rows the difference
-//! of their costs grows with y. `kernels_rs::voronoi::monotone` has the proof. All comparisons are in integers, ties go
-//! to the lowest index, and all three ways give the same bits.
+//! **Why it is right.** A squared distance is a part along the row plus a part along the column. So a row's nearest
+//! site is its only candidate in a column. The winner's row never decreases down a column, since for two rows the
+//! difference of their costs grows with y. `kernels_rs::voronoi::monotone` has the proof. All comparisons are in
+//! integers, ties go to the lowest index, and all three ways give the same bits.
 //!
 //! **What it costs.** Time in proportion to the pixels. A walk compares the candidates from one winner to the next for
 //! eight rows at once. Halving compares about ten a pixel, however far the sites are.

@@ -31,7 +31,7 @@ impl Integers {
         }
     }
 
-    /// Whether there is none.
+    /// Whether there are no pixels.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

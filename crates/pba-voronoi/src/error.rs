@@ -54,7 +54,7 @@ pub enum Error {
     },
     /// A side of a pixel is not a number that distances can be computed from.
     #[error(
-        "pixels of {x} x {y} cannot be measured: give sides from {:e} to {:e}, in another unit if need be",
+        "no distances follow from pixels of {x} x {y}: give sides from {:e} to {:e}, in another unit if need be",
         crate::metric::LEAST_SIDE,
         crate::metric::MAX_SIDE
     )]
@@ -124,7 +124,7 @@ pub enum Error {
     },
     /// A globe in device memory was made for a raster of another shape.
     #[error(
-        "the globe was made for {} x {} pixels, but the raster has {} x {}",
+        "this globe is for {} x {} pixels, but the raster has {} x {}: make a globe for the raster",
         given[0], given[1], expected[0], expected[1]
     )]
     GlobeShape {
@@ -140,7 +140,9 @@ pub enum Error {
         what: &'static str,
     },
     /// An output is wanted whose input is not there.
-    #[error("the {output} of the nearest site is wanted, but the input has no {input}")]
+    #[error(
+        "the parameters ask for the {output} of the nearest site, but the input has no {input}"
+    )]
     Missing {
         /// The output.
         output: &'static str,

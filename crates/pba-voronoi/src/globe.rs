@@ -7,9 +7,10 @@
 //! h = A[|i - i'|] + c_i (c_i' B[|j - j'|]),   A[n] = sin^2(n step / 2),   c_i = cos phi_i,   B[k] = sin^2(dl / 2)
 //! ```
 //!
-//! and grows with the great-circle distance, `2 R asin(sqrt(h))`. The rows of a raster are equally far apart, and so are its
-//! columns, so A, B and c are tables: a comparison takes a multiplication and an addition. Two sites that lie alike to
-//! both sides of a pixel have the same numbers in the formula, hence the same h to the last bit, and the tie rule decides.
+//! and grows with the great-circle distance, `2 R asin(sqrt(h))`. The rows of a raster are equally far apart, and so
+//! are its columns, so A, B and c are tables: a comparison takes a multiplication and an addition. Two sites that lie
+//! symmetrically to a pixel have the same numbers in the formula, hence the same h to the last bit. So the tie rule
+//! decides.
 
 use gpu_core::parallel::{self, FINE};
 use gpu_core::{Grid, GridSpec, host_memory};
@@ -75,7 +76,7 @@ impl Globe {
         radius: f64;
     }
 
-    /// Whether the first or the last row of a raster of so many columns and rows lies at a pole.
+    /// Whether the first or the last row of a raster of `width` columns and `height` rows lies at a pole.
     ///
     /// # Errors
     /// [`Error::Globe`] for the place, [`Error::Core`] where memory fails.
@@ -83,12 +84,12 @@ impl Globe {
         Ok(self.tables(width, height)?.has_pole())
     }
 
-    /// Whether the first and the last of so many columns are one meridian.
+    /// Whether the first and the last of this many columns are one meridian.
     pub fn is_closed(&self, width: u32) -> bool {
         columns_of_turn(self.sides[0]) == f64::from(width.saturating_sub(1))
     }
 
-    /// The tables of a raster of so many columns and rows.
+    /// Returns the tables of a raster of `width` columns and `height` rows.
     ///
     /// # Errors
     /// [`Error::Globe`].
@@ -146,7 +147,7 @@ pub(crate) fn reached(limit: f64) -> f64 {
     limit * (1.0 + 4.0 * f64::EPSILON)
 }
 
-/// What distances between pixels are computed from.
+/// The tables that distances between pixels are computed from.
 #[derive(Clone, Debug)]
 pub(crate) struct Tables {
     /// A, one for each difference of rows.
@@ -319,9 +320,10 @@ impl Tables {
     }
 }
 
-/// The bearing at each pixel of the great circle to its nearest site, in degrees clockwise from north, out of what
-/// [`geodesic`](crate::geodesic()) gives as [`nearest`](crate::Diagram::nearest). Above 0 and at most 360, which is north; 0 at a
-/// site, and where a site lies in the same place; NaN where there is none. At a pole it is counted from the pixel's own meridian.
+/// Computes the bearing at each pixel of the great circle to its nearest site, from the
+/// [`nearest`](crate::Diagram::nearest) of [`geodesic`](crate::geodesic()). Bearings are degrees clockwise from north,
+/// above 0 and at most 360, which is north. A site has 0, and so has a pixel in a site's place; without a site a pixel
+/// has NaN. At a pole the bearing is counted from the pixel's own meridian.
 ///
 /// O(pixels) on all cores.
 ///
@@ -362,7 +364,7 @@ pub fn directions_on_globe(nearest: &Integers, globe: &Globe) -> Result<Grid<f32
 pub struct Bearings(Tables);
 
 impl Bearings {
-    /// Returns the bearings of a raster of so many columns and rows.
+    /// Prepares the bearings of a raster of `width` columns and `height` rows.
     ///
     /// # Errors
     /// [`Error::Globe`] for the place, [`Error::Core`] where memory fails.

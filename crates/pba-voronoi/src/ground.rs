@@ -24,7 +24,7 @@ pub fn bearing(east: f64, north: f64) -> f32 {
     }
     let degrees = east.atan2(north).to_degrees();
     let turned = if degrees <= 0.0 { degrees + 360.0 } else { degrees };
-    // An angle that f32 would make 0 is none.
+    // 0 stands for the same place, so an angle that f32 would round to 0 stays above it.
     (turned as f32).max(f32::MIN_POSITIVE)
 }
 

@@ -71,8 +71,8 @@ pub struct Strip<'a> {
     pub columns: u32,
     /// The column of the whole that is the strip's first.
     pub first: u32,
-    /// In each row the last site before the strip, as a column of the whole; [`NONE`](crate::NONE) where there is none. It is
-    /// a site as it counts, where the input is [inverted](Input::inverted) too.
+    /// In each row the last site before the strip, as a column of the whole; [`NONE`](crate::NONE) in a row without
+    /// one. If the input is [inverted](Input::inverted), this is a site after the inversion.
     pub before: &'a [u32],
     /// In each row the first site after the strip, likewise.
     pub after: &'a [u32],
@@ -100,13 +100,13 @@ pub struct Input<'a> {
     pub sites: Sites<'a>,
     /// Where the pixels lie; [`GridSpec::of_pixels`] where they lie nowhere.
     pub grid: GridSpec,
-    /// Whether every site is none, and every other pixel one.
+    /// Whether the input names the pixels that are not sites: every other pixel is one.
     pub inverted: bool,
     /// Pixels to leave out of the output, a byte each, where it is not zero (NODATA, a barrier's own
     /// pixels): they get no site and NaN for distances. A site among them still counts for others.
     pub excluded: Option<&'a [u8]>,
-    /// Values to hand on to each site's pixels: one a pixel; with [`Sites::List`], unless
-    /// [inverted](Self::inverted), one a site, of which the first named on a pixel counts.
+    /// Values to hand on to each site's pixels: one a pixel; with [`Sites::List`], unless [inverted](Self::inverted),
+    /// one a site; the first site listed on a pixel counts.
     pub values: Option<&'a [f32]>,
     /// What the raster knows of the wider one whose strip it is. Distances, indices and coordinates are then those of the
     /// whole; values, labels and signed distances are not to be had.
@@ -148,7 +148,7 @@ impl<'a> Input<'a> {
         self.grid.width.div_ceil(32) as usize
     }
 
-    /// What the request has, by which it is checked.
+    /// Returns the shape by which the request is checked.
     pub(crate) fn shape(&self) -> Shape {
         Shape {
             sites: match self.sites {
@@ -202,7 +202,7 @@ impl<'a> Input<'a> {
         }
     }
 
-    /// One value a pixel, of which those of the sites count.
+    /// Returns one value a pixel; only sites' values count.
     pub(crate) fn value_raster(&self) -> Result<Option<Cow<'a, [f32]>>> {
         Ok(match (self.values, self.sites, self.inverted) {
             (Some(values), Sites::List { columns, rows }, false) => {
@@ -234,7 +234,7 @@ pub(crate) struct Shape {
     pub strip: Option<StripShape>,
 }
 
-/// Of a strip.
+/// The place of a strip in its whole.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct StripShape {
     pub columns: u32,

@@ -70,8 +70,8 @@
 //!
 //! # Limits
 //!
-//! A raster has at most [`MAX_SIDE`] pixels on a side, and as many in all as memory holds. If `nearest_sites` is
-//! asked for, whose indices have 32 bits, it has at most [`MAX_PIXELS`]. A larger one is an error.
+//! A raster has at most [`MAX_SIDE`] pixels on a side, and as many in all as memory holds. With `nearest_sites`, whose
+//! indices have 32 bits, it has at most [`MAX_PIXELS`]. A larger one is an error.
 #![deny(missing_docs)]
 
 mod cpu;
@@ -172,9 +172,9 @@ pub fn nearest_sites<'on>(on: impl Into<On<'on>>, sites: GridView<'_, u8>) -> Re
 /// antimeridian too. The raster covers a part of the Earth or all of it. At a pole all pixels of the row are one
 /// place.
 ///
-/// The call compares squares of half a chord in f64: `A + c (c' B)` of four numbers that the raster's geometry
-/// gives ([`Globe`]). Among equal ones the site with the lowest index counts. Of two sites of one row the one with
-/// the smaller difference of longitude is nearer.
+/// The call compares squares of half a chord in f64: `A + c (c' B)` of four numbers that the raster's geometry gives
+/// ([`Globe`]). Among equal ones the site with the lowest index counts. If two sites lie in one row, the one with the
+/// smaller difference of longitude is nearer.
 ///
 /// [`Params`] may ask for `nearest`, `coordinates`, `distance`, `distance_f64`, `signed_distance`, `value` and
 /// `label`, and may give a `max_distance`. All lengths are in the unit of the radius: metres. The result's

@@ -1,18 +1,18 @@
 //! How distances are compared: in integers, whatever the sides of a pixel.
 //!
-//! Of pixels that are not square let `ratio` be the square of the ratio of the sides, and `large` and `small` the
-//! weights of a step along the longer and the shorter side. The search compares `small a + large b`, where `a` and
-//! `b` are squared numbers of steps. Two sites come in the true order if no fraction `a / b` of a difference of
-//! such squares lies between `large / small` and `ratio`. The fractions on the way to `ratio` in the Stern-Brocot
-//! tree have that property as soon as their numerator or their denominator is larger than any that a raster has:
-//! so the farthest one for which there is room decides, on that side of the ratio where it is so large.
+//! For pixels that are not square, let `ratio` be the square of the ratio of the sides. Let `large` and `small` be the
+//! weights of a step along the longer and the shorter side. The search compares `small a + large b`, where `a` and `b`
+//! are squared numbers of steps. Two sites come in the true order if no fraction `a / b` of a difference of such
+//! squares lies between `large / small` and `ratio`. This holds for a fraction on the way to `ratio` in the
+//! Stern-Brocot tree as soon as its numerator or its denominator exceeds any of the raster. So the farthest fraction
+//! that fits decides, on the side of the ratio where it is that large.
 
 use crate::{Error, Result};
 
 mod ratio;
 
-/// Most columns of a raster whose candidates are kept in 16 bits; the rest of their range tells a
-/// row without a site from every site near enough to be compared without care.
+/// Most columns of a raster whose candidates are kept in 16 bits. The rest of their range keeps the mark of a row
+/// without a site farther off than any site near enough for unchecked comparisons.
 pub(crate) const MAX_NARROW: u32 = 60_000;
 
 /// The shortest side of a pixel, 2^-250, and the longest, 2^250: the square of the ratio of two sides, and squares
@@ -56,8 +56,8 @@ pub(crate) struct Metric {
     pub down: u32,
     /// Ground units of the root of a squared distance of 1.
     pub scale: f64,
-    /// Most squared distance of a site; `u64::MAX` without a limit. Of pixels that are not square no less than that,
-    /// and [`Ground::most`] decides.
+    /// Most squared distance of a site; `u64::MAX` without a limit. For pixels that are not square it may be more, and
+    /// [`Ground::most`] decides.
     pub limit: u64,
     /// Whether columns fit 16 bits and squared distances, of square pixels, 32.
     pub is_narrow: bool,
@@ -81,7 +81,7 @@ pub(crate) struct Ground {
 }
 
 impl Ground {
-    /// The distance of so many columns and rows. The kernel `measure` computes the same.
+    /// Returns the distance over `columns` columns and `rows` rows. The kernel `measure` computes the same.
     pub(crate) fn distance(&self, columns: u32, rows: u32) -> f64 {
         let (across, down) = (f64::from(columns) * self.x, f64::from(rows) * self.y);
         if down == 0.0 {

@@ -70,9 +70,9 @@ pub struct Params {
     /// The sides of a pixel on the ground. `None`: squares of the grid's cell size, so of side 1 for
     /// [`GridSpec::of_pixels`].
     pub spacing: Option<Spacing>,
-    /// Columns and rows of a larger raster that this one is a part of: squared distances are counted as there. It
-    /// matters for pixels whose sides are in no ratio of whole numbers, of which a larger raster leaves less room for the
-    /// two numbers that stand for it ([`Spacing`]).
+    /// Columns and rows of a larger raster that this one is a part of: squared distances are counted as there. This
+    /// matters for pixels whose sides are in no ratio of whole numbers. Two numbers then stand for the ratio
+    /// ([`Spacing`]), and in a larger raster they must be smaller.
     pub part_of: Option<(u32, u32)>,
     /// Pixels farther than this from every site have none: distances are infinite there. A distance that is
     /// the limit is within it, and may be more by its rounding, a part in 10^15. The work is then local.
@@ -82,8 +82,7 @@ pub struct Params {
     /// The column and row of the nearest site.
     pub coordinates: bool,
     /// The squared distance, an exact integer: in pixels where these are square, else in units of
-    /// [`Diagram::square_unit`](crate::Diagram::square_unit), to a part in 10^9; an error where such units
-    /// have no room.
+    /// [`Diagram::square_unit`](crate::Diagram::square_unit), to a part in 10^9; an error if the integer would not fit.
     pub squared_distance: bool,
     /// The distance as `f32`: the distance as `f64`, rounded. An error where sides are so short or so long that `f32`
     /// does not hold it.
@@ -227,7 +226,7 @@ impl Params {
         input.check()?;
         let GridSpec { width, height, cell_size, .. } = input.grid;
         let spacing = self.spacing.unwrap_or(Spacing { x: cell_size, y: cell_size });
-        // Of square pixels nothing depends on how many there are but the width of numbers.
+        // With square pixels only the width of numbers depends on how many pixels there are.
         let whole = self.part_of.filter(|_| spacing.x != spacing.y).unwrap_or((width, height));
         let (columns, rows) = (whole.0.max(input.columns()), whole.1.max(height));
         check_sides(columns, rows)?;

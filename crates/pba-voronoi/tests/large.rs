@@ -1,5 +1,5 @@
-//! More pixels than 32 bits can number: on a GPU only, where one has the memory for it, of which it leaves little to
-//! others: so this is a test binary of its own.
+//! More pixels than 32 bits can number, only on a GPU with the memory for it. The test leaves little memory to others,
+//! so it is a test binary of its own.
 #![cfg(feature = "cuda")]
 
 use gpu_core::{Column, DeviceGrid, Element, Gpu, GridSlice, GridSpec};

@@ -39,7 +39,7 @@ impl Cells {
         Ok(Self { frame, bounds })
     }
 
-    /// What the root covers.
+    /// Returns the root's ground.
     pub fn root(&self) -> Bounds {
         self.bounds
     }

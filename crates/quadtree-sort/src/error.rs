@@ -5,7 +5,7 @@ use gpu_core::{Bounds, Shortest};
 /// The result of this crate's functions.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What can go wrong when a tree is built, read or asked.
+/// Errors of building, reading and searching a tree.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -53,14 +53,14 @@ pub enum Error {
         most: u64,
     },
     /// Too little device memory to do anything.
-    #[error("a budget of {bytes} bytes of device memory is too small: at least {least} are needed")]
+    #[error("a budget of {bytes} bytes of device memory is too small: give at least {least}")]
     Budget {
         /// As given.
         bytes: u64,
         /// The least.
         least: u64,
     },
-    /// A window that is none.
+    /// A window is not a rectangle.
     #[error("window {index}, {window}, is no rectangle")]
     Window {
         /// The first such window, from 0.
@@ -68,7 +68,7 @@ pub enum Error {
         /// As given.
         window: Bounds,
     },
-    /// A disc that is none.
+    /// A disc is not valid.
     #[error(
         "disc {index} around ({}, {}) has radius {}; all are finite, and no radius negative",
         Shortest(*x), Shortest(*y), Shortest(*radius)
@@ -93,7 +93,7 @@ pub enum Error {
         /// y of the place.
         y: f64,
     },
-    /// A place or point that is none on the globe.
+    /// A place or point is not on the globe.
     #[error(
         "{what} {index}, ({}, {}), is not on the globe: longitudes are from -360 to 360 degrees, latitudes from -90 to 90",
         Shortest(*longitude), Shortest(*latitude)
@@ -158,7 +158,7 @@ pub enum Error {
         /// As given, its first 64 characters.
         name: String,
     },
-    /// Parts that are none of one tree.
+    /// Parts that do not belong to one tree.
     #[error("part {part}: {what}")]
     Part {
         /// Which, from 0.

@@ -14,9 +14,9 @@
 //!
 //! Version 1 had no values, and zeros where the header now tells of them: it is read as a file without values.
 //!
-//! Behind each array zeros fill up to the next multiple of 64. The checksums are CRC-32 (IEEE 802.3): that of all
-//! bytes behind the header, and that of the header without it. A file is opened only where both are right, the nodes are those of
-//! a tree, each point lies in its leaf and has an index of its own: what no tree can be is refused.
+//! Behind each array zeros fill up to the next multiple of 64. The checksums are CRC-32 (IEEE 802.3): that of all bytes
+//! behind the header, and that of the header without it. A file is refused unless both are right, its nodes are those
+//! of a tree, and each point lies in its leaf and has an index of its own.
 
 mod streamed;
 
@@ -40,7 +40,7 @@ use crate::{Error, MAX_POINTS, Result};
 
 pub(crate) use streamed::Streamed;
 
-/// What a file begins with.
+/// The first bytes of a file.
 const MAGIC: [u8; 8] = *b"TSRAQTRE";
 
 /// The version that is written. The one before it is read as well.
@@ -52,15 +52,15 @@ const WITHOUT_VALUES: u32 = 1;
 /// Arrays begin at multiples of this.
 const ALIGNMENT: usize = 64;
 
-/// What stands at the beginning of a file.
+/// The header of a file.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 struct Header {
     magic: [u8; 8],
     version: u32,
-    /// Of the header, with 0 here.
+    /// The checksum of the header with 0 in this place.
     header_checksum: u32,
-    /// Of what follows it.
+    /// The checksum of all bytes behind the header.
     checksum: u32,
     max_level: u32,
     threshold: u32,
@@ -68,14 +68,14 @@ struct Header {
     system: u32,
     nodes: u64,
     points: u64,
-    /// Points given, of which some may have been left out.
+    /// Points given; some may have been left out.
     given: u64,
     bounds: [f64; 4],
     /// Columns and rows of the deepest level to a unit.
     per_unit: [f64; 2],
     /// Columns of values.
     columns: u64,
-    /// Bytes that tell of them, without what fills up.
+    /// Bytes of the directory of columns, without padding.
     directory: u64,
     more: u64,
 }
@@ -83,7 +83,7 @@ struct Header {
 const _: () = assert!(size_of::<Header>() == 2 * ALIGNMENT);
 
 impl Header {
-    /// Of a tree over as many nodes and points as said, which are those of `like` or more; without checksums.
+    /// Returns the header of a tree with this many nodes and points, and all else as `like` has it; without checksums.
     fn of(like: &Quadtree, [nodes, points]: [u64; 2]) -> Self {
         let Bounds { min_x, min_y, max_x, max_y } = like.bounds;
         Self {
@@ -105,7 +105,7 @@ impl Header {
         }
     }
 
-    /// With the checksum of what follows it, and its own.
+    /// Fills in the checksum of what follows the header, and the header's own.
     fn sealed(self, checksum: u32) -> Self {
         let open = Self { checksum, ..self };
         Self { header_checksum: open.own_checksum(), ..open }
@@ -117,8 +117,8 @@ impl Header {
     }
 }
 
-/// Tells of columns of values. Each has the number of its type ([`ValueType::code`]) and the length of its name in bytes, u32
-/// both, then its name in UTF-8, and zeros up to a multiple of 8 bytes.
+/// Describes columns of values. Each entry has the number of the column's type ([`ValueType::code`]) and the length of
+/// its name in bytes, both u32. Its name in UTF-8 follows, and zeros up to a multiple of 8 bytes.
 fn directory(values: &[Values]) -> Vec<u8> {
     let mut bytes = Vec::new();
     for column in values {
@@ -130,7 +130,7 @@ fn directory(values: &[Values]) -> Vec<u8> {
     bytes
 }
 
-/// The columns that a directory tells of; `None` if it is none of so many.
+/// Returns the columns that a directory describes; `None` unless they are `count`.
 fn columns_of(mut bytes: &[u8], count: u64) -> Option<Vec<(String, ValueType)>> {
     let mut columns: Vec<(String, ValueType)> = Vec::new();
     while let Some((code, rest)) = bytes.split_first_chunk() {
@@ -157,7 +157,7 @@ struct Layout {
 }
 
 impl Layout {
-    /// Of a file with this header and columns of these types.
+    /// Returns the layout of a file with this header and columns of these types.
     fn new(header: &Header, types: impl Iterator<Item = ValueType>) -> Option<Self> {
         let mut at = size_of::<Header>();
         let mut next = |len: u64, size: usize| {
@@ -192,8 +192,8 @@ fn checksum(bytes: &[u8]) -> u32 {
 }
 
 impl Quadtree {
-    /// Writes the tree to one file, which appears whole or not at all ([`gpu_core::files`]). A file that is there is replaced,
-    /// be it the one that this tree was opened from. Needs the feature `files`.
+    /// Writes the tree to one file, which appears whole or not at all ([`gpu_core::files`]). It replaces an existing
+    /// file, even the one that this tree was opened from. Needs the feature `files`.
     ///
     /// ```
     /// use gpu_core::{Device, Points};
@@ -255,8 +255,8 @@ impl Quadtree {
     /// Example: see [`save`](Self::save).
     ///
     /// # Errors
-    /// [`Error::File`] where it cannot be read, [`Error::Damaged`] where it is none of ours, of another
-    /// version, cut off, or changed; [`Error::Core`] where there is not the memory.
+    /// [`Error::File`] if it cannot be read; [`Error::Damaged`] if it is not a tree's file, or of another version, cut
+    /// off, or changed; [`Error::Core`] if memory does not suffice.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         Self::read(path).map_err(|error| in_file(path, error))
@@ -287,18 +287,18 @@ impl Quadtree {
         header.tree(Arrays { nodes, order, x, y, values })
     }
 
-    /// Maps a tree that [`save`](Self::save) has written into memory: its arrays are the file's, and nothing is
-    /// copied. The file is read once, on all cores, to check it; searches go by that check and look at nothing twice. Needs
-    /// the feature `files`.
+    /// Maps a tree that [`save`](Self::save) has written into memory: its arrays are the file's, and nothing is copied.
+    /// The file is read once, on all cores, to check it; searches rely on that check. Needs the feature `files`.
     ///
     /// # Errors
     /// The errors of [`open`](Self::open).
     ///
     /// # Safety
-    /// Nobody writes to the file or shortens it while the tree or a clone of it lives. (A file that takes its place by its name is
-    /// another one, and does no harm: [`save`](Self::save) does that. Through a network file system it does: there the file
-    /// must keep its name.) A file that is changed under a search leads it to places where no points are, one that is
-    /// shortened ends the process with a signal.
+    /// Nobody writes to the file or shortens it while the tree or a clone of it lives. If the file changes under a
+    /// search, the search reads places without points; if it is shortened, a signal ends the process.
+    ///
+    /// Another file that takes its name, as [`save`](Self::save) makes one, does no harm on a local file system. On a
+    /// network file system the mapped file must keep its name.
     pub unsafe fn map(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let (file, len) = files::open(path).map_err(|error| Error::file(path, &error))?;
@@ -337,8 +337,8 @@ impl Quadtree {
         header.tree(arrays.ok_or_else(misaligned)?)
     }
 
-    /// Checks that the nodes are those of a tree over the points: what searches rely on, and what every build gives. (The checksums
-    /// tell what was changed by chance; this, whatever a file says.)
+    /// Checks that the nodes are those of a tree over the points, as every build makes them: searches rely on it. (The
+    /// checksums find changes by chance; this check finds any false tree.)
     fn check(&self) -> Result<()> {
         let Bounds { min_x, min_y, max_x, max_y } = self.bounds;
         let frame = &self.frame;
@@ -377,7 +377,8 @@ impl Quadtree {
         self.check_points()
     }
 
-    /// Checks that each point lies in its leaf, the points of a leaf in the order of their indices, and that no index stands twice.
+    /// Checks that each point lies in its leaf, that the points of a leaf are in the order of their indices, and that
+    /// no index occurs twice.
     fn check_points(&self) -> Result<()> {
         let Bounds { min_x, min_y, max_x, max_y } = self.bounds;
         let is_in = |node: &Node, place: usize| {
@@ -405,7 +406,7 @@ impl Quadtree {
         }
     }
 
-    /// Checks a node whose children are to begin at `next`; gives where the next node's are to begin.
+    /// Checks a node whose children must begin at `next`. Returns where the next node's children must begin.
     fn check_node(&self, place: usize, node: &Node, next: usize) -> Result<usize> {
         let bad = || damaged(format!("node {place} is none"));
         if node.quadrants > 15 || node.reserved != [0; 2] {
@@ -442,7 +443,8 @@ impl Quadtree {
     }
 }
 
-/// Whether some index, of so many, stands twice. Takes a bit for each that there may be, or 4 bytes for each that there is.
+/// Whether some index below `given` occurs twice. Takes a bit for each possible index, or 4 bytes for each index of the
+/// order.
 fn has_twice(order: &[u32], given: u64) -> bool {
     if given / 32 > order.len() as u64 {
         let mut sorted = order.to_vec();
@@ -458,7 +460,7 @@ fn has_twice(order: &[u32], given: u64) -> bool {
     })
 }
 
-/// What a file has of a tree beside its header.
+/// The parts of a file behind its header.
 struct Arrays {
     nodes: Array<Node>,
     order: Array<u32>,
@@ -471,12 +473,12 @@ struct Arrays {
 struct Parts<'a> {
     path: &'a Path,
     file: File,
-    /// Of all bytes so far.
+    /// The checksum of all bytes so far.
     hasher: crc32fast::Hasher,
 }
 
 impl Parts<'_> {
-    /// Reads the next array, and what fills up behind it.
+    /// Reads the next array, and the padding behind it.
     fn next<T: Pod>(&mut self, len: usize) -> Result<Array<T>> {
         let failed = |error: io::Error| Error::file(self.path, &error);
         let mut elements: Vec<T> = host_memory::zeroed(len)?;
@@ -493,7 +495,7 @@ impl Parts<'_> {
 }
 
 impl Header {
-    /// That of a file of so many bytes.
+    /// Reads the header of a file of `len` bytes.
     fn of_file(start: &[u8; size_of::<Self>()], len: u64) -> Result<Self> {
         let header: Self = bytemuck::pod_read_unaligned(start);
         if header.magic != MAGIC {
@@ -506,7 +508,7 @@ impl Header {
             )));
         }
         if header.own_checksum() != header.header_checksum {
-            return Err(damaged("the header is not as it was written"));
+            return Err(damaged("the header does not match its checksum"));
         }
         if header.version == WITHOUT_VALUES && (header.columns, header.directory) != (0, 0) {
             return Err(damaged("a file of version 1 has no values"));
@@ -522,13 +524,13 @@ impl Header {
         Ok(header)
     }
 
-    /// The columns of values that the directory tells of.
+    /// Returns the columns of values that the directory describes.
     fn columns(&self, directory: &[u8]) -> Result<Vec<(String, ValueType)>> {
         columns_of(directory, self.columns)
             .ok_or_else(|| damaged("its columns of values are none that this program knows"))
     }
 
-    /// Where the arrays lie in a file of so many bytes, which are what the header says of them.
+    /// Returns where the arrays lie in a file of `len` bytes, by the header. Fails unless the arrays fill the file.
     fn layout(&self, columns: &[(String, ValueType)], len: u64) -> Result<Layout> {
         let layout = Layout::new(self, columns.iter().map(|&(_, of)| of))
             .ok_or_else(|| damaged("the arrays are longer than memory"))?;
@@ -538,15 +540,15 @@ impl Header {
         Ok(layout)
     }
 
-    /// Holds the checksum of what follows against the stated one.
+    /// Compares the checksum of what follows the header with the stated one.
     fn check_contents(&self, checksum: u32) -> Result<()> {
         match checksum == self.checksum {
             true => Ok(()),
-            false => Err(damaged("the contents are not as they were written")),
+            false => Err(damaged("the contents do not match their checksum")),
         }
     }
 
-    /// The tree of these arrays, which is checked.
+    /// Makes the tree of these arrays, and checks it.
     fn tree(&self, arrays: Arrays) -> Result<Quadtree> {
         let Arrays { nodes, order, x, y, values } = arrays;
         let (frame, bounds) = (self.frame(), self.bounds());
@@ -573,7 +575,7 @@ fn too_short() -> Error {
     damaged("too short for a header")
 }
 
-/// What is wrong with a file; [`in_file`] says which.
+/// An error for a damaged file; [`in_file`] adds its name.
 fn damaged(what: impl Into<String>) -> Error {
     Error::Damaged { path: String::new(), what: what.into() }
 }

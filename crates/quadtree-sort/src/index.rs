@@ -114,8 +114,8 @@ pub(crate) fn check_bounds(bounds: Option<Bounds>) -> Result<()> {
     }
 }
 
-/// Whether so many points of all, which share a cell of the curve with more than a leaf of others, call for a curve through
-/// ranks: searches among fewer cost little, and the other sort is three times the work.
+/// Whether an index needs a curve through ranks. The first count is of the points that share a cell of the curve with
+/// more than a leaf of others. Searches among fewer cost little, and the sort by ranks is three times the work.
 pub(crate) fn needs_ranks(crowded: usize, points: usize) -> bool {
     crowded > points / 1000
 }

@@ -28,12 +28,12 @@ pub struct Params {
     /// The deepest level: 0 is the root alone, at most [`MAX_LEVEL`](crate::MAX_LEVEL). Leaves of this
     /// level hold any number of points.
     pub max_level: u32,
-    /// What the root covers; `None` for the bounds of the points.
+    /// The root's ground; `None` for the bounds of the points.
     pub bounds: Option<Bounds>,
     /// Whether cells are squares: the shorter side of the root is then as long as the longer one, from
     /// its south-west corner on.
     pub square: bool,
-    /// What becomes of points beyond given bounds.
+    /// How to treat points beyond given bounds.
     pub outside: Outside,
     /// How points are sorted. Every way gives the same tree.
     pub method: Method,
@@ -148,7 +148,7 @@ impl Params {
             height = width;
         }
         let cells = (1u64 << self.max_level) as f64;
-        // Of a side of no length every place is in the first cell, whatever the factor.
+        // If a side has no length, every place is in the first cell, whatever the factor.
         let per_unit = |side: f64| (cells / side).min(f64::MAX);
         let frame = Frame {
             west: bounds.min_x,

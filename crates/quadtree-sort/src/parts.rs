@@ -1,14 +1,16 @@
-//! A tree put together of trees of its cells.
+//! Joins the trees of some cells into one tree.
 //!
-//! Where memory holds neither all points nor the tree, whoever builds takes the points of one cell at a time, and gives its
-//! tree the indices that they have among all. Of these trees, which lie in files, the tree of all points follows:
+//! If memory holds neither all points nor the tree, the caller takes the points of one cell at a time. The caller gives
+//! each cell's tree the indices that its points have among all. From these trees, which lie in files, follows the tree
+//! of all points:
 //!
-//! 1. Above the cells of the parts a node has the points of the parts below it. Where these are no more than the threshold it
-//!    is a leaf, and its points, of several parts, are brought into the order as given; else it is divided.
+//! 1. Above the cells of the parts a node has the points of the parts below it. If these are no more than the
+//!    threshold, the node is a leaf, and its points, of several parts, are sorted into the order as given. Otherwise it
+//!    is divided.
 //! 2. From its cell on a part's nodes are the tree's. Their points begin behind those of the parts before.
-//! 3. A level of the tree is what of it lies above the cells, and the same level of the parts, in the order of codes; the
-//!    points are those of the parts in that order. So the file is written front to back, and only what lies above the cells
-//!    is in memory.
+//! 3. A level of the tree consists of its nodes above the cells, and of the same level of the parts, in the order of
+//!    codes. The points are those of the parts in that order. So the file is written front to back, and only the nodes
+//!    above the cells are in memory.
 
 use std::io::{self, Seek, Write};
 use std::ops::Range;
@@ -54,7 +56,7 @@ impl<'a> Part<'a> {
         self.code << deeper..(self.code + 1) << deeper
     }
 
-    /// What is wrong with it, beside another of the same tree.
+    /// Returns how it conflicts with another part of the same tree, if it does.
     fn fault(&self, other: &Quadtree) -> Option<&'static str> {
         let tree = self.tree;
         let is_beside = (tree.frame, tree.bounds) == (other.frame, other.bounds)
@@ -99,7 +101,7 @@ impl<'a> Part<'a> {
 /// Example: see [`join`].
 #[derive(Clone, Debug)]
 pub struct Joined<'a> {
-    /// Those that have points, in the order of codes.
+    /// The parts that have points, in the order of codes.
     parts: Vec<Part<'a>>,
     /// All else of the tree.
     like: &'a Quadtree,
@@ -109,7 +111,7 @@ pub struct Joined<'a> {
     points: u64,
 }
 
-/// What a level consists of, in the order of codes.
+/// A run of a level's nodes, in the order of codes.
 #[derive(Clone, Debug)]
 enum Piece {
     /// A node above the cells of the parts, or a cell that its part did not divide down to.
@@ -118,7 +120,7 @@ enum Piece {
     OfPart { part: usize, nodes: Range<usize>, start: u64 },
 }
 
-/// What the order of the points consists of.
+/// A run of the order of the points.
 #[derive(Clone, Debug)]
 enum Run {
     /// All points of a part.
@@ -188,7 +190,7 @@ pub fn join<'a>(parts: &[Part<'a>]) -> Result<Joined<'a>> {
 }
 
 impl Joined<'_> {
-    /// Places a cell, by level and code, and all below it, of which the parts are these. Whether it has points.
+    /// Places a cell, by level and code, and all below it; `parts` are its parts. Returns whether it has points.
     fn place(&mut self, (level, code): (u32, u64), parts: Range<usize>) -> bool {
         let (start, count) =
             (self.points, self.parts[parts.clone()].iter().map(Part::points).sum());
@@ -266,7 +268,7 @@ impl Joined<'_> {
         })
     }
 
-    /// What was given, and what became of it. Looks at all nodes.
+    /// Returns how many points were given, and how many are in the tree. Visits all nodes.
     pub fn summary(&self) -> Summary {
         let mut summary = Summary {
             points: self.like.given,

@@ -32,7 +32,7 @@ use crate::{Error, Result};
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Polygons {
-    /// What each lies between.
+    /// The bounds of each polygon.
     pub(crate) bounds: Vec<Bounds>,
     /// x and y of both ends of each edge.
     pub(crate) edges: Vec<[f64; 4]>,
@@ -83,7 +83,7 @@ impl Polygons {
         self.bounds.len()
     }
 
-    /// Whether there is none.
+    /// Whether there are no polygons.
     pub fn is_empty(&self) -> bool {
         self.bounds.is_empty()
     }

@@ -63,12 +63,12 @@ impl Regions<'_> {
         }
     }
 
-    /// Whether there is none.
+    /// Whether there are no regions.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// An error for one that is none.
+    /// Fails for an invalid region.
     pub(crate) fn check(&self) -> Result<()> {
         match self {
             Self::Windows(windows) => {
@@ -249,8 +249,8 @@ impl Quadtree {
         Ok(x.par_iter().zip(y).map(leaf).collect())
     }
 
-    /// The leaves around each leaf of a list, whatever their levels, by their places among the nodes, in the order
-    /// of codes. Around a node that is no leaf, or none at all, there are none. Cells without points are no
+    /// Lists the leaves around each leaf of a list, whatever their levels, by their places among the nodes, in the
+    /// order of codes. A node that is not a leaf, or does not exist, has an empty list. Cells without points are no
     /// leaves, and no neighbours.
     ///
     /// # Errors
@@ -284,7 +284,7 @@ impl Quadtree {
     }
 }
 
-/// What a tree is asked for, in the order of the codes of some places.
+/// Returns the numbers of queries in the order of the codes of their places.
 fn in_order_of_codes(
     tree: &Quadtree,
     count: usize,
@@ -297,7 +297,7 @@ fn in_order_of_codes(
     })
 }
 
-/// The numbers of what is asked for, in the order of its codes.
+/// Returns the numbers of queries in the order of their codes.
 pub(crate) fn in_order(
     count: usize,
     what: &'static str,

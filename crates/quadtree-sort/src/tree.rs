@@ -14,7 +14,7 @@ use crate::{Cells, Result};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct Node {
-    /// The Morton code of the cell among those of its level: x has the even bits.
+    /// The Morton code of the cell among the cells of its level: x has the even bits.
     pub code: u64,
     /// The first of its points, in the order of the tree.
     pub start: u64,
@@ -97,8 +97,8 @@ pub struct Quadtree {
 }
 
 impl Quadtree {
-    /// The nodes: level after level from the root, those of a level in the order of their codes.
-    /// Without points there is none.
+    /// The nodes: level after level from the root, within a level in the order of their codes. Without points there is
+    /// none.
     pub fn nodes(&self) -> &[Node] {
         &self.nodes
     }
@@ -124,8 +124,8 @@ impl Quadtree {
         &self.y
     }
 
-    /// The same tree, whose points also carry values: `values[i]` is that of point `i` as given. The tree keeps them in its own
-    /// order, also in its file.
+    /// Returns the same tree, whose points also carry values: `values[i]` belongs to point `i` as given. The tree keeps
+    /// them in its own order, also in its file.
     ///
     /// Cost: a gather; memory for the column.
     ///
@@ -150,10 +150,11 @@ impl Quadtree {
         self.values.iter().find(|values| values.name() == name)?.as_slice()
     }
 
-    /// Where in the order of the tree points are, by their indices as given: from what a search found to
-    /// [`x`](Self::x), [`y`](Self::y) and [`values_of`](Self::values_of). [`NONE`](crate::NONE) for a point that the tree has not.
+    /// Returns the places of points in the order of the tree, by their indices as given. They lead from what a search
+    /// found to [`x`](Self::x), [`y`](Self::y) and [`values_of`](Self::values_of). A point that is not in the tree has
+    /// [`NONE`](crate::NONE).
     ///
-    /// Cost: one pass over the order, and memory of up to 32 bytes for each point of the tree and 4 for each that is asked for.
+    /// Cost: one pass over the order, and memory of up to 32 bytes for each point of the tree and 4 for each index.
     ///
     /// # Errors
     /// [`Error::Core`](crate::Error::Core) where there is not the memory.
@@ -161,7 +162,7 @@ impl Quadtree {
         values::places_of(&self.order, self.given, indices)
     }
 
-    /// What the root covers.
+    /// Returns the root's ground.
     pub fn bounds(&self) -> Bounds {
         self.bounds
     }

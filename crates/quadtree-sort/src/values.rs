@@ -17,7 +17,7 @@ use crate::{Error, NONE, Result};
 pub trait Value: Storable + Pod + Send + Sync + sealed::Value {}
 
 pub(crate) mod sealed {
-    /// What a tree must know of a type.
+    /// The properties of a type of values that a tree needs.
     pub trait Value {
         const TYPE: super::ValueType;
     }
@@ -129,7 +129,7 @@ impl Values {
         self.value_type
     }
 
-    /// What makes columns of two trees alike.
+    /// Returns the name and type by which columns of two trees are alike.
     #[cfg(feature = "files")]
     pub(crate) fn kind(&self) -> (&str, ValueType) {
         (&self.name, self.value_type)
@@ -140,7 +140,7 @@ impl Values {
         self.len
     }
 
-    /// Whether there is none.
+    /// Whether there are no values.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -208,14 +208,15 @@ pub(crate) fn check<'a>(
     Ok(())
 }
 
-/// If more than one of so many points is asked for, all places are found at once, in 4 bytes for each point given; else the asked
-/// are looked for.
+/// If more than one point in this many is wanted, one pass finds the places of all points, in 4 bytes for each point
+/// given. Otherwise a pass looks up each point of the tree among the wanted ones.
 const SHARE: usize = 64;
 
-/// Points given for each in the tree, above which the former would take too much memory: the tree is a part of a larger one.
+/// The most points given for each point of the tree in that pass. A tree with more is a part of a larger one, and the
+/// pass would take too much memory.
 const MOST_GIVEN: u64 = 8;
 
-/// Where in an order of points each of the asked ones is, of points numbered below `given`.
+/// Returns where each wanted point stands in an order of points, whose numbers are below `given`.
 pub(crate) fn places_of(order: &[u32], given: u64, indices: &[u32]) -> Result<Vec<u32>> {
     let mut found = host_memory::filled(NONE, indices.len())?;
     let len = order.len();

@@ -19,7 +19,7 @@ const WARP: u32 = 32;
 /// interleave even where none waits for another.
 const GIVE_WAY: u64 = 4;
 
-/// What a running thread must not do, in words.
+/// A fault of a running thread, in words.
 pub(crate) struct Fault {
     pub kind: Kind,
     pub message: String,
@@ -182,7 +182,7 @@ impl Block {
         self.index.get()
     }
 
-    /// What to run now.
+    /// Returns what to run now.
     pub(crate) fn next(&self) -> Next {
         let state = &mut *self.state.borrow_mut();
         if std::mem::take(&mut state.give_way) {
@@ -435,7 +435,7 @@ impl Warp {
             && (*arrived == 0 || std::ptr::eq(*now, operation))
     }
 
-    /// What is wrong with `lane` coming to an exchange.
+    /// Returns the fault of `lane` at an exchange, if there is one.
     fn check(&self, lane: u32, mask: u32, operation: &'static str) -> Result<(), Fault> {
         let fault = |message| Err(Fault { kind: Kind::Exchange, message });
         if mask >> lane & 1 == 0 {

@@ -7,8 +7,8 @@ thread_local! {
     static BYTES_TO_HOST: Cell<u64> = const { Cell::new(0) };
 }
 
-/// Copies between host and device that this thread has asked for since it began; of those inside the
-/// device, none.
+/// Returns how many copies between host and device this thread has made since it began; copies inside the device do not
+/// count.
 pub fn copies() -> u64 {
     COPIES.get()
 }
@@ -18,7 +18,7 @@ pub fn bytes_to_host() -> u64 {
     BYTES_TO_HOST.get()
 }
 
-/// Counts one more, which brings so many bytes to the host.
+/// Counts one more copy, which brings `to_host` bytes to the host.
 pub(crate) fn count(to_host: usize) {
     COPIES.set(COPIES.get() + 1);
     BYTES_TO_HOST.set(BYTES_TO_HOST.get() + to_host as u64);

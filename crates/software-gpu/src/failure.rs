@@ -7,15 +7,15 @@ use std::cell::Cell;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Operation {
-    /// Of device memory: from the one that is named on, all fail, as where memory has run out.
+    /// An allocation of device memory. From the named one on, all fail, as if memory had run out.
     Allocation,
     /// Between host and device, or on the device.
     Copy,
     /// Setting device memory to a value.
     Fill,
-    /// Of a kernel.
+    /// A launch of a kernel.
     Launch,
-    /// Of a module. Modules stay loaded, so each fails only before its first use.
+    /// A load of a module. Modules stay loaded, so each fails only before its first use.
     ModuleLoad,
 }
 

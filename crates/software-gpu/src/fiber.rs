@@ -32,7 +32,7 @@ pub(crate) enum Suspension {
 
 pub(crate) type Yielder = corosensei::Yielder<Input, Suspension>;
 
-/// What resumes fibers, for which they run new threads.
+/// A worker that resumes fibers; for it they run new threads.
 pub(crate) trait Worker {
     /// Suspends the fiber that runs just now.
     fn yielder(&self) -> &Cell<*const Yielder>;
@@ -41,7 +41,7 @@ pub(crate) trait Worker {
     fn run_new_threads(&self);
 }
 
-/// What a fiber gets on every resumption: the worker that resumes it, of whatever type.
+/// The argument of every resumption: the worker that resumes the fiber, of whatever type.
 #[derive(Clone, Copy)]
 pub(crate) struct Input {
     worker: *const (),
@@ -115,7 +115,7 @@ impl Drop for Fiber {
     }
 }
 
-/// What runs on every fiber, for good.
+/// The body of every fiber, which never ends.
 fn body(yielder: &Yielder, mut input: Input) -> Infallible {
     loop {
         // SAFETY: `run` is that of the worker's type. The worker outlives the resumption, and it

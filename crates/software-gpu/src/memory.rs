@@ -1,14 +1,12 @@
 //! Device memory: what is allocated, and whether anybody wrote beside it.
 //!
-//! An allocation lies between two red zones of a known pattern. Fresh memory holds a poison that
-//! is a NaN in both float widths and a large number in every integer width; freed memory holds
-//! another, and waits in quarantine before the host gets it back. The patterns are looked at
-//! where a program would learn of an error: at synchronisations, at a free, and after a launch
-//! for the memory that the launch was given.
+//! An allocation lies between two red zones of a known pattern. Fresh memory holds a poison: a NaN in both float widths
+//! and a large number in every integer width. Freed memory holds another, and waits in quarantine before the host gets
+//! it back. The patterns are checked where a program would learn of an error: at synchronisations, at a free, and after
+//! a launch for the memory that the launch was given.
 //!
-//! While a launch runs, the memory it was given is *busy*: only that launch checks it, right at
-//! its end, so a stray write is blamed on the kernel that made it, not on another host thread
-//! that happens to synchronise.
+//! While a launch runs, the memory it was given is *busy*: only that launch checks it, right at its end. So a stray
+//! write is blamed on the kernel that made it, not on another host thread that happens to synchronise.
 
 use crate::order::{Access, History, Reach, Use};
 use crate::report::{Kind, Report};
@@ -22,11 +20,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Bytes of a red zone; also the alignment of an allocation, as on a GPU.
 const RED_ZONE: usize = 256;
-/// What the red zones hold.
+/// The pattern of red zones.
 const RED: u32 = 0xa5c3_96e1;
-/// What fresh memory holds.
+/// The pattern of fresh memory.
 pub(crate) const FRESH: u32 = 0xfffa_5a5a;
-/// What freed memory holds.
+/// The pattern of freed memory.
 const FREED: u32 = 0x7ffd_dead;
 /// Most bytes and allocations in quarantine. Larger allocations are released at once.
 const QUARANTINE_BYTES: usize = 4 << 20;
@@ -288,20 +286,20 @@ pub(crate) fn of_thread() -> i64 {
     OF_THREAD.get()
 }
 
-/// The memory that some work uses: for each pointer into it, how many bytes from there, and what
-/// for. What lies in no live allocation is left out; that is for other checks.
+/// The memory that some work uses: for each pointer into it, how many bytes from there, and what for. Pointers outside
+/// of live allocations are left out, since other checks find them.
 pub(crate) struct Used {
     parts: Vec<(Arc<Allocation>, Range<u64>, Access)>,
     reach: Reach,
 }
 
 impl Used {
-    /// What a copy or a fill uses.
+    /// The memory that a copy or a fill uses.
     pub(crate) fn new(parts: impl IntoIterator<Item = (u64, usize, Access)>) -> Self {
         Self::with_reach(parts, Reach::Exact)
     }
 
-    /// What a launch uses that was given these addresses, each with the bytes that are known to follow.
+    /// The memory that a launch uses, by the addresses that it was given, each with the bytes that are known to follow.
     pub(crate) fn from(parts: impl IntoIterator<Item = (u64, usize, Access)>) -> Self {
         Self::with_reach(parts, Reach::Unknown)
     }
@@ -315,13 +313,13 @@ impl Used {
         Self { parts: parts.into_iter().filter_map(part).collect(), reach }
     }
 
-    /// All of one allocation, which is made or freed.
+    /// The whole of one allocation, which is made or freed.
     pub(crate) fn whole(address: u64) -> Self {
         let size = find(&lock().live, address).map_or(0, |a| a.size);
         Self::with_reach([(address, size, Access::Write)], Reach::Whole)
     }
 
-    /// Checks the order of a new piece of work on the stream that uses the memory so.
+    /// Checks that new work on the stream may use the memory in this way.
     pub(crate) fn on(&self, stream: usize, what: &str) -> Result<(), Report> {
         let uses = self.parts.iter().map(|(allocation, bytes, access)| Use {
             history: &allocation.history,
@@ -334,7 +332,7 @@ impl Used {
     }
 }
 
-/// Allocates device memory for a graph, which is not there before [`revive`].
+/// Allocates device memory for a graph; the memory does not exist before [`revive`].
 pub(crate) fn reserve(size: usize, device: usize) -> Result<u64, Refused> {
     let address = allocate(size, device)?;
     let table = lock();
@@ -391,7 +389,7 @@ fn take_out(address: u64) -> Option<Arc<Allocation>> {
     Some(found)
 }
 
-/// Frees device memory, after a look at its red zones.
+/// Frees device memory, and checks its red zones first.
 pub(crate) fn free(address: u64) -> Result<(), Refused> {
     let Some(allocation) = take_out(address) else {
         Report::new(
@@ -416,7 +414,7 @@ pub(crate) fn free(address: u64) -> Result<(), Refused> {
     file_all(reports)
 }
 
-/// Puts a freed allocation into quarantine; the oldest leave, with a last look.
+/// Puts a freed allocation into quarantine; the oldest leave after a last check.
 fn quarantine(allocation: Arc<Allocation>) -> Vec<Report> {
     if allocation.size > QUARANTINE_BYTES {
         return Vec::new();
@@ -439,8 +437,7 @@ fn file_all(reports: Vec<Report>) -> Result<(), Refused> {
     if clean { Ok(()) } else { Err(Refused::Damaged) }
 }
 
-/// Looks at all red zones and all freed memory, if anything ran since the last time; what is
-/// found is reported.
+/// Checks all red zones and all freed memory, if anything ran since the last check. Reports what it finds.
 pub(crate) fn check() -> Result<(), Refused> {
     let mut table = lock();
     if !std::mem::take(&mut table.unchecked) {
@@ -514,9 +511,8 @@ pub(crate) fn free_host(address: u64) -> Result<(), Refused> {
 pub(crate) struct Busy(Vec<Arc<Allocation>>);
 
 impl Busy {
-    /// Marks the memory that the pointers lie in. A pointer is null, or in (or at the end of)
-    /// live memory of the device or page-locked memory, with so many bytes after it; the first that is neither is
-    /// the error.
+    /// Marks the memory that the pointers lie in. A pointer is null, or lies in live memory of the device or
+    /// page-locked memory (or at its end), with this many bytes after it. Returns the first other pointer as the error.
     pub(crate) fn new(
         pointers: impl Iterator<Item = (u64, usize)>,
         device: usize,

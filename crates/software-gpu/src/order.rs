@@ -1,14 +1,14 @@
 //! Which work is ordered before which: the streams' promise, checked.
 //!
-//! Here work is done in the order of the calls, so a program that forgets to order two streams
-//! would never notice. This module keeps, for each stream, what it is known to come after: a vector
-//! clock (Lamport 1978; Fidge 1988, Mattern 1989), that is for each other stream the number of its
-//! last piece of work that is certainly done. A stream learns from an event that it waits for, from
-//! the host where that has waited, and, if it is a blocking one, from the legacy default stream and
-//! that from it. An access to memory must know the last write to it, and a write all reads since.
+//! Here work is done in the order of the calls, so a program that forgets to order two streams would never notice. This
+//! module keeps, for each stream, what it is known to come after: a vector clock (Lamport 1978; Fidge 1988, Mattern
+//! 1989). The clock holds, for each other stream, the number of its last piece of work that is certainly done. A stream
+//! learns from an event that it waits for, and from the host where the host has waited. A blocking stream and the
+//! legacy default stream also learn from each other. An access to memory must know the last write to it, and a write
+//! must know all reads since.
 //!
-//! What host threads tell one another is not seen: what one of them has waited for counts as known
-//! to all. So nothing is reported that cannot happen, and a missing handshake of threads is missed.
+//! This module does not see what host threads tell one another: what one of them has waited for counts as known to all.
+//! So it reports nothing that cannot happen, and overlooks a missing handshake of threads.
 
 use crate::report::{Kind, Report};
 use std::collections::HashMap;
@@ -117,7 +117,7 @@ impl History {
 /// An access of new work to an allocation.
 pub(crate) struct Use<'a> {
     pub(crate) history: &'a Mutex<History>,
-    /// Addresses, of which those of a launch are just the ones it was given.
+    /// Addresses; a launch has just the addresses that it was given.
     pub(crate) bytes: Range<u64>,
     pub(crate) reach: Reach,
     pub(crate) access: Access,
@@ -128,9 +128,9 @@ pub(crate) struct Use<'a> {
 #[derive(Default)]
 struct Streams {
     clocks: HashMap<usize, Clock>,
-    /// Those that do not wait for the legacy default stream.
+    /// The streams that do not wait for the legacy default stream.
     non_blocking: Vec<usize>,
-    /// What the host has waited for.
+    /// The work that the host has waited for.
     host: Clock,
 }
 
@@ -187,7 +187,7 @@ pub(crate) fn destroyed(stream: usize) {
     });
 }
 
-/// What an event stands for that is recorded on the stream now.
+/// Returns the clock of an event that is recorded on the stream now.
 pub(crate) fn recorded(stream: usize) -> Clock {
     with_streams(|streams| streams.refresh(named(stream)).clone())
 }

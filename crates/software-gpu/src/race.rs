@@ -1,11 +1,10 @@
 //! The shadow of a block's shared memory: who touched what, and when.
 //!
-//! Time is a clock that ticks whenever some threads of the block are brought in order: at every
-//! barrier, and at every exchange of a whole warp. Two accesses are ordered if a barrier lies
-//! between them, or, for two threads of one warp, an exchange of that warp. So each word needs to
-//! remember only its accesses since the last barrier, and of those only enough that a later
-//! unordered access meets at least one of them: per kind of access the latest thread, and one
-//! other thread, if possible of another warp.
+//! Time is a clock that ticks whenever some threads of the block are brought in order: at every barrier, and at every
+//! exchange of a whole warp. Two accesses are ordered if a barrier lies between them, or, for two threads of one warp,
+//! an exchange of that warp. So each word remembers only its accesses since the last barrier. It keeps only enough of
+//! them that a later unordered access meets at least one of them. For each kind of access these are the latest thread,
+//! and one other thread, if possible of another warp.
 //!
 //! The clock never goes back, not even from block to block, so what is left of earlier blocks is
 //! simply old, and nothing has to be cleared.
@@ -118,7 +117,7 @@ struct Clock {
     warps: [u32; 32],
 }
 
-/// What is wrong with an access.
+/// The fault of an access.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Violation {
     /// Another thread's access is not ordered with it.

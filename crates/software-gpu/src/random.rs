@@ -39,7 +39,7 @@ pub(crate) struct Permutation {
 }
 
 impl Permutation {
-    /// Of `0..len`; `len` is at least 1.
+    /// A shuffled order of `0..len`; `len` is at least 1.
     pub(crate) fn new(len: u64, random: &mut Random) -> Self {
         let start = random.below(len);
         let step = loop {

@@ -1,9 +1,8 @@
 //! A launch: its blocks shared among OS threads, each of which interleaves a few.
 //!
-//! Each worker keeps a window of resident blocks and takes new ones, in shuffled order, as others
-//! finish. It runs a block until its threads have ended, or all that could run have paused, or
-//! (now and then, at a barrier) merely to interleave; then it turns to the next resident block.
-//! Nothing is locked while a launch runs.
+//! Each worker keeps a window of resident blocks and takes new ones, in shuffled order, as others finish. It runs a
+//! block until its threads have ended, or all that could run have paused; now and then it leaves a block at a barrier
+//! merely to interleave. Then it turns to the next resident block. Nothing is locked while a launch runs.
 
 use crate::block::{Arrival, Block, Fault, Next};
 use crate::fiber::{self, Suspension, Yielder};
@@ -148,7 +147,7 @@ fn pool() -> Option<&'static rayon::ThreadPool> {
     .as_ref()
 }
 
-/// What runs blocks of a launch on one OS thread; also the thread that runs just now.
+/// Runs blocks of a launch on one OS thread; also knows the thread that runs just now.
 pub(crate) struct Worker<'a> {
     launch: &'a Launch,
     block: Cell<Option<NonNull<Block>>>,

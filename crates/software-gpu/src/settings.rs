@@ -72,7 +72,7 @@ pub(crate) fn memory() -> u64 {
     })
 }
 
-/// What the kernel says could be allocated without swapping.
+/// Returns how much memory could be allocated without swapping, by the kernel.
 fn host_memory() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;

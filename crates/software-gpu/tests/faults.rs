@@ -1,5 +1,5 @@
-//! Kernels and launches that are wrong on purpose, each beside its corrected twin: the wrong one
-//! is found, by the right check, and the right one is clean, in several orders of execution.
+//! Kernels and launches that are wrong on purpose, each beside its corrected twin. The right check finds the wrong one,
+//! and the right one is clean, in several orders of execution.
 
 mod common;
 
@@ -283,7 +283,7 @@ fn a_write_before_the_start_hits_the_red_zone() {
     assert!(found[0].message.contains("bytes before the start"), "{}", found[0]);
 }
 
-/// A slice of so many elements as a launch takes it.
+/// A slice of this many elements as a launch takes it.
 fn wire<P>(buffer: &DeviceBuffer<u32>, len: usize) -> Wire<*const P> {
     Wire { start: buffer.address() as *const P, len }
 }

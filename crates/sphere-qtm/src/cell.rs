@@ -1,9 +1,9 @@
 //! Cells of the mesh and their ids.
 //!
-//! An id has 64 bits. From the highest on: two zeros, three bits for the octant, two bits a level for the digits
-//! of the way down, a one, and zeros to the end. So the id tells its level by its lowest one, ids of cells that
-//! do not overlap are in the order of the cells, and a cell's descendants are those whose ids lie between
-//! two numbers ([`Cell::id_range`]).
+//! An id has 64 bits. From the highest on: two zeros, three bits for the octant, two bits a level for the digits of the
+//! path down, a one, and zeros to the end. So an id's lowest one bit tells its level. Ids of cells that do not overlap
+//! are in the order of the cells. A cell's descendants are those whose ids lie between two numbers
+//! ([`Cell::id_range`]).
 
 use std::fmt;
 use std::ops::RangeInclusive;

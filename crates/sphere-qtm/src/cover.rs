@@ -1,8 +1,8 @@
 //! Cells that cover an area of the globe, and sets of cells with large ones in place of many small ones.
 //!
-//! A cover is found from the octants down: a cell apart from the area is dropped, one that lies in it is taken
-//! whole, and of the others the children are looked at, down to the level wanted, where every cell that
-//! the area touches is taken. So a cover is compact; [`uncompact`] makes one level of it.
+//! A search from the octants down finds a cover. It drops a cell apart from the area, takes a cell inside the area
+//! whole, and visits the children of the others. At the wanted level it takes every cell that the area touches. So a
+//! cover is compact; [`uncompact`] brings all of its cells to one level.
 
 mod area;
 
@@ -65,7 +65,7 @@ pub fn cover_circle(
 /// ```
 ///
 /// # Errors
-/// [`Error::Place`] for corners that are none, [`Error::Box`], [`Error::Core`] where memory fails.
+/// [`Error::Place`] for invalid corners, [`Error::Box`], [`Error::Core`] where memory fails.
 pub fn cover_box(
     (west, east): (f64, f64),
     (south, north): (f64, f64),

@@ -1,8 +1,8 @@
 //! Diagrams on the CPU, on all cores.
 //!
-//! From the octants down: a triangle takes its parent's candidates and leaves out what others beat in all of it
-//! (`kernels_rs::sphere_qtm::nearest`); a cell of the level wanted takes the nearest of what is left. The
-//! outputs of a triangle's cells lie side by side, so they are handed down by splitting slices in four. The first
+//! The plan goes from the octants down. A triangle takes its parent's candidates and drops those that others beat in
+//! all of it (`kernels_rs::sphere_qtm::nearest`). A cell of the wanted level takes the nearest candidate that is left.
+//! The outputs of a triangle's cells lie side by side, so slices of them are split in four on the way down. The first
 //! levels are divided among the cores.
 
 mod shapes;
@@ -60,7 +60,7 @@ fn empty_diagram(params: &Params) -> Result<Diagram> {
     })
 }
 
-/// What cells side by side are to have.
+/// The outputs of cells that lie side by side.
 struct Part<'a> {
     nearest: &'a mut [u32],
     second: Option<&'a mut [u32]>,
@@ -153,7 +153,7 @@ impl Search<'_> {
         })
     }
 
-    /// What a triangle keeps, where that may be less.
+    /// Returns the candidates that a triangle keeps, if that may be fewer.
     fn kept(&self, triangle: &Triangle, candidates: &[u32]) -> Option<Vec<u32>> {
         if !self.prunes || candidates.len() <= SHORT {
             return None;

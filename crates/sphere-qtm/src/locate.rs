@@ -1,8 +1,8 @@
-//! From a place to its cell: the short way of [`quick`], and the long way of
-//! [`locate`](mod@kernels_rs::sphere_qtm::locate) where that leaves a place in doubt.
+//! Finds the cell of a place: quickly by [`quick`], and by [`locate`](mod@kernels_rs::sphere_qtm::locate) where `quick`
+//! cannot decide.
 //!
-//! Many places go the short way together, in [`Block`]s: each step is a loop over the block's places without a branch, which the compiler makes
-//! one of vectors. A place by itself waits at each step for the last.
+//! Many places use [`quick`] together, in [`Block`]s: each step is a loop over the block's places without a branch,
+//! which the compiler vectorises. A single place waits at each step for the last.
 
 use std::sync::LazyLock;
 
@@ -70,11 +70,11 @@ pub fn locate_degrees(longitudes: &[f64], latitudes: &[f64], level: u32, out: &m
             && is_x86_feature_detected!("avx512vl")
             && is_x86_feature_detected!("avx512bw");
         if has_widest {
-            // SAFETY: the processor has these instructions: it was looked up.
+            // SAFETY: a check has found these instructions on the processor.
             return unsafe { widest(longitudes, latitudes, level, out) };
         }
         if is_x86_feature_detected!("avx2") {
-            // SAFETY: the processor has these instructions: it was looked up.
+            // SAFETY: a check has found these instructions on the processor.
             return unsafe { wide(longitudes, latitudes, level, out) };
         }
     }

@@ -1,8 +1,8 @@
 //! The sites nearest to places.
 //!
 //! Sites are sorted by the cells that they lie in at the deepest level, so that the sites of any cell are a run of
-//! them. A search goes down from the octants, to the nearer of four children first, and leaves out a cell that is
-//! farther than the worst of the sites found so far: a cell is as far as the circle around its vertices.
+//! them. A search goes down from the octants, to the nearer of four children first. It leaves out a cell that is
+//! farther than the worst of the sites found so far. A cell's distance is that of the circle around its vertices.
 
 use gpu_core::{Points, Progress, host_memory};
 use kernels_rs::sphere_qtm::nearest::{NearSite, Two, squared_chord};
@@ -13,7 +13,7 @@ use rayon::prelude::*;
 use crate::params::check_count;
 use crate::{Cell, Level, NONE, Result, UnitVector, sites};
 
-/// A run of no more sites than this is looked at one by one.
+/// A run of at most this many sites is compared one by one.
 const FEW: usize = 16;
 
 /// Places of a report of progress.
@@ -129,7 +129,7 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Looks at cells side by side, the nearest first. `keys` hold all their sites.
+    /// Visits cells side by side, the nearest first. `keys` hold all their sites.
     fn visit(&mut self, cells: impl Iterator<Item = (Cell, Triangle)>, keys: &[(u64, u32)]) {
         let mut all: Vec<(f64, Cell, Triangle)> = cells
             .map(|(cell, triangle)| (self.least_distance(&triangle), cell, triangle))

@@ -1,13 +1,13 @@
 //! Neighbours of a cell, by digits alone: no coordinate is computed.
 //!
-//! Edge `e` of a cell is the one opposite to its vertex `e`. The middle child of a cell meets the child at
-//! vertex `e` across its edge `e`, and a child at a vertex lies with its two other edges on its parent's. So the
-//! way up ends at the first cell that is not at the vertex it would have to be at, or at an octant; on the
-//! way down the digits are the same, but for the names that the two sides give to vertices.
+//! Edge `e` of a cell is the one opposite to its vertex `e`. The middle child of a cell meets the child at vertex `e`
+//! across its edge `e`. A child at a vertex has its two other edges on its parent's edges. So the path goes up until a
+//! cell is not at the vertex that it would have to be at, or until an octant. On the path down the digits are the same,
+//! but for the names that the two sides give to vertices.
 
 use crate::Cell;
 
-/// What lies across an edge.
+/// The neighbour across an edge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Across {
     /// The neighbour.
@@ -53,7 +53,7 @@ impl Cell {
         found
     }
 
-    /// What lies across the edge opposite to a vertex, 0 to 2.
+    /// Returns the neighbour across the edge opposite to a vertex, 0 to 2.
     pub(crate) fn across(self, edge: usize) -> Across {
         let (level, index) = (self.level(), self.index());
         let mut up = 0;

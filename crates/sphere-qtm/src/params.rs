@@ -50,7 +50,7 @@ pub enum Baseline {
     Global,
 }
 
-/// A Voronoi diagram: of which level, and what is wanted of each cell beside its nearest site.
+/// Parameters of a Voronoi diagram: its level, and the outputs for each cell beside its nearest site.
 ///
 /// ```
 /// use gpu_core::{Device, Points};

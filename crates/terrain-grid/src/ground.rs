@@ -5,7 +5,7 @@ use kernels_rs::terrain::{Parallels, Recipe, Scale};
 
 use crate::Result;
 
-/// What a cell is on the ground.
+/// The size of a cell on the ground.
 ///
 /// ```
 /// use gpu_core::{Device, GridSpec, GridView};

@@ -4,12 +4,13 @@
 //!
 //! 1. Each square between four cell centres belongs to one part, whose lines are found by themselves
 //!    ([`contours_of_part`]).
-//! 2. Where a line leaves the squares of its part, it goes on in another part from the same side of a square. Its level and that side
-//!    are the seam, by which one fragment of the line follows another: a side is left by one piece of a level at most, and entered by
-//!    one at most.
-//! 3. [`join`] follows the seams. A line that is a ring of several fragments begins at its lowest piece, as every ring does. A
-//!    fragment says where its own lowest piece is; it finds that, and its end, by going from square to square.
-//! 4. Lines are put in order by their first pieces: the order of the whole.
+//! 2. Where a line leaves the squares of its part, it goes on in another part from the same side of a square. Its level
+//!    and that side are the seam. Fragments of a line follow one another by seams: for each level, at most one piece
+//!    leaves a side, and at most one enters it.
+//! 3. [`join`] follows the seams. A ring of several fragments begins at its lowest piece, as every ring does. A
+//!    fragment finds its own lowest piece, and its end, by going from square to square, and states where the lowest
+//!    piece is.
+//! 4. Sorts the lines by their first pieces, which is the order of the whole.
 
 use std::collections::HashMap;
 
@@ -39,7 +40,7 @@ type Seam = ([u32; 2], bool);
 /// The row and the column of a piece's square in the whole, and which of the square's pieces it is. Pieces of a level are in this order.
 type Place = (u32, u32, u8);
 
-/// What a part has of a contour line, without its points: all of the line, or what lies between two seams.
+/// A part's fragment of a contour line, without its points: all of the line, or the stretch between two seams.
 ///
 /// Example: see [`contours_of_part`].
 #[derive(Clone, Debug, PartialEq)]
@@ -73,7 +74,7 @@ impl Fragment {
     pub fn to_words(&self) -> [u64; Self::WORDS] {
         let pair = |a: u32, b: u32| u64::from(a) << 32 | u64::from(b);
         let cell = |seam: Option<Seam>| seam.map_or(0, |([column, row], _)| pair(row, column));
-        // Two bits: there is none, the other cell is to the east, to the south.
+        // Two bits: no seam, the other cell is to the east, or it is to the south.
         let kind = |seam: Option<Seam>| seam.map_or(0, |(_, goes_south)| 1 + u64::from(goes_south));
         let flags = u64::from(self.is_ring)
             | u64::from(self.first.2) << 1
@@ -165,7 +166,7 @@ pub fn contours_of_part<'on>(
     Ok(found.into_iter().map(|found| (walk.fragment(&found), found.line)).collect())
 }
 
-/// What is needed to follow a line through its part.
+/// The data by which a line is followed through its part.
 struct Walk<'a> {
     heights: &'a [f32],
     width: u32,
@@ -174,7 +175,7 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// What there is to say of a line.
+    /// Describes a line: its length, its ends and its lowest piece.
     fn fragment(&self, found: &Found) -> Fragment {
         let Found { line: Contour { level, points }, first, is_ring } = found;
         let enters_by = self.seam(first.square, first.from);
@@ -270,7 +271,7 @@ pub struct JoinedLine {
     pub level: f64,
     /// Its fragments in their order, by their numbers.
     pub fragments: Vec<u32>,
-    /// Of a ring of several fragments, how many points of the first one are before the ring's beginning.
+    /// For a ring of several fragments, how many points of the first fragment come before the ring's beginning.
     pub before: u64,
 }
 

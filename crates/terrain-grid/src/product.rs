@@ -6,7 +6,7 @@ use kernels_rs::terrain::{Gradient as _, Horn, Kind, Recipe, ZevenbergenThorne};
 use crate::params::finite;
 use crate::{Ground, Result};
 
-/// What is made of a cell and its eight neighbours.
+/// A product of a cell and its eight neighbours.
 ///
 /// Example: see [`product`](fn@crate::product).
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -194,7 +194,7 @@ pub enum Gradient {
     ZevenbergenThorne,
 }
 
-/// What becomes of a cell with a neighbour that is NODATA or beyond the raster.
+/// How to treat a cell with a neighbour that is NODATA or beyond the raster.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Edges {
     /// NODATA, as by gdaldem.
@@ -204,7 +204,7 @@ pub enum Edges {
     Level,
 }
 
-/// What is made of a DEM, and how.
+/// Parameters of a product of a DEM.
 ///
 /// ```
 /// use gpu_core::{Device, GridSpec, GridView};
@@ -222,7 +222,7 @@ pub enum Edges {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ProductParams {
-    /// What is made.
+    /// The product.
     pub product: Product,
     /// How gradients are taken: Horn's by default. Curvature has its own derivatives.
     pub gradient: Gradient,

@@ -1,7 +1,7 @@
 //! How much memory a call takes.
 //!
-//! A test binary that wants to know installs the counting allocator; it counts for all threads, so what is measured runs
-//! alone ([`peak`] lets one thread in at a time, and the binary has no other tests).
+//! A test binary installs the counting allocator to measure. The allocator counts for all threads, so the measured call
+//! must run alone: [`peak`] lets one thread in at a time, and the binary has no other tests.
 //!
 //! ```
 //! use testing::allocations::{Counting, peak};

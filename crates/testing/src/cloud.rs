@@ -37,8 +37,8 @@ impl Cloud {
         }))
     }
 
-    /// Clouds with gaps as surveys have them, in the square from 0 to `side`, by name: lines apart, buildings without ground,
-    /// the rings of a scanner, and voids amid random points.
+    /// Clouds with gaps as surveys have them, in the square from 0 to `side`, by name. They are lines apart, buildings
+    /// without ground, the rings of a scanner, and voids amid random points.
     pub fn with_gaps(
         side: f64,
         value: impl Fn(f64, f64) -> f64 + Copy,
@@ -123,7 +123,7 @@ impl Cloud {
         self.x.len()
     }
 
-    /// Whether there is none.
+    /// Whether there are no points.
     pub fn is_empty(&self) -> bool {
         self.x.is_empty()
     }

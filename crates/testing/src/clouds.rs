@@ -43,7 +43,7 @@ pub const GENERATORS: [Generator; 18] = [
     scanner_ground,
 ];
 
-/// Every cloud of the list with that many points. Each is made when it is asked for.
+/// Every cloud of the list with that many points. The iterator makes each as it reaches it.
 pub fn all(points: usize, seed: u64) -> impl Iterator<Item = Cloud> {
     GENERATORS.into_iter().map(move |generator| generator(points, seed))
 }
@@ -74,7 +74,8 @@ fn lines(points: usize, ratio: f64, most: f64) -> f64 {
     ((points as f64).sqrt() / ratio).floor().clamp(2.0, most)
 }
 
-/// Of point `i` of `points` on that many lines: the number of its line, and which part of that line lies before it.
+/// For point `i` of `points` on that many lines, returns the number of its line, and which part of that line lies
+/// before it.
 fn along(i: usize, points: usize, lines: f64) -> (f64, f64) {
     let part = lines * i as f64 / points as f64;
     (part.floor(), part.fract())

@@ -1,12 +1,11 @@
 //! Driver calls that fail, one after the other.
 //!
-//! A call of a library makes some number of driver calls of each kind. [`everywhere`] repeats it with the
-//! first of them failing, the second, and so on, until it gets through without. After each failure it
-//! looks at what a user would: an error that says what happened, the same objects usable at once and
-//! right, and no byte of device memory more in use than before.
+//! A call of a library makes some number of driver calls of each kind. [`everywhere`] repeats it with the first of them
+//! failing, the second, and so on, until the call succeeds. After each failure it checks what a user would. The error
+//! says what happened, the same objects are usable at once and right, and no more device memory is in use than before.
 //!
-//! Memory is counted for the calling thread, so other tests may run beside; a suite of faults is a test binary of
-//! its own, for modules are loaded once in a process and can fail only before, and one suite runs at a time.
+//! Memory is counted for the calling thread, so other tests may run beside. A suite of faults is a test binary of its
+//! own: modules are loaded once in a process, and only their first load can fail. One suite runs at a time.
 
 use std::fmt::Debug;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -29,13 +28,12 @@ pub struct Failures {
     pub module_loads: u64,
 }
 
-/// Lets every driver call that `call` makes fail once, each in a run of its own on a state of its own,
-/// which `make` makes and where nothing fails. `None` on a GPU, where nothing can be made to fail.
+/// Lets every driver call that `call` makes fail once, each in a run of its own. Each run has a state of its own, which
+/// `make` makes without failures. `None` on a GPU, where nothing can be made to fail.
 ///
 /// # Panics
-/// Where a failure gives no error, or one without words or of several lines; where an allocation that
-/// fails is not called out of memory; where the call right afterwards on the same state fails or gives
-/// another result; where memory stays in use.
+/// If a failure gives no error, or one without words or of several lines; if an allocation that fails is not called out
+/// of memory. If the call right afterwards on the same state fails or gives another result; if memory stays in use.
 pub fn everywhere<S, T, E>(
     gpu: &Gpu,
     mut make: impl FnMut() -> Result<S, E>,

@@ -60,7 +60,7 @@ pub fn gpu() -> gpu_core::Gpu {
 /// What `TESSERA_DEVICE` names, else the software device.
 ///
 /// # Panics
-/// Where the name is none.
+/// If the name is not a device's.
 pub fn choice() -> DeviceChoice {
     match DeviceChoice::from_env() {
         Ok(choice) => choice.unwrap_or(DeviceChoice::Software),
@@ -68,8 +68,8 @@ pub fn choice() -> DeviceChoice {
     }
 }
 
-/// Whether kernels run slowly, so that tests do fewer and smaller cases: on the software device, and on a GPU under a
-/// tool that looks at every access, which `TESSERA_WATCHED` tells.
+/// Whether kernels run slowly, so that tests do fewer and smaller cases. They do on the software device, and on a GPU
+/// under a tool that checks every access, which `TESSERA_WATCHED` tells.
 ///
 /// # Panics
 /// Where `TESSERA_DEVICE` names no device.

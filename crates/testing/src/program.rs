@@ -133,8 +133,8 @@ impl Program {
         }
     }
 
-    /// Runs the program thrice on the CPU: its report comes in lines, with `--quiet` not at all, and with
-    /// `--json` as one object, which has these fields and is given back. `arguments` may be repeated.
+    /// Runs the program thrice on the CPU. Its report comes in lines, with `--quiet` not at all, and with `--json` as
+    /// one object, which has these fields and is returned. `arguments` may be repeated.
     ///
     /// # Panics
     /// Where one of these is not so.

@@ -21,7 +21,7 @@ impl std::fmt::Display for Memory {
     }
 }
 
-/// What can go wrong with a plan. Every message is one line.
+/// Errors of a plan. Every message is one line.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -77,7 +77,7 @@ pub enum Error {
         max_y: f64,
     },
     /// An input is named twice.
-    #[error("{path} is given twice: name each input once")]
+    #[error("the inputs name {path} twice: name each input once")]
     Twice {
         /// The input.
         path: String,
@@ -100,9 +100,9 @@ pub enum Error {
         row: u32,
         /// Cells around it.
         halo: u32,
-        /// What it needs, estimated.
+        /// The estimated bytes that it needs.
         bytes: u64,
-        /// What there is.
+        /// The bytes of the budget.
         budget: u64,
     },
     /// More tiles than a plan may have.

@@ -24,7 +24,7 @@ struct Written<'a> {
 }
 
 impl Plan {
-    /// What tells this plan from any other: 16 hexadecimal digits that follow from all of it.
+    /// Returns an id that tells this plan from any other: 16 hexadecimal digits that follow from all of it.
     pub fn id(&self) -> String {
         // A plan has no map with keys other than text, which alone would fail.
         let text = serde_json::to_string(self).unwrap_or_default();
@@ -65,7 +65,7 @@ impl Plan {
         Ok(plan)
     }
 
-    /// What the use of a plan relies on.
+    /// Checks what the use of a plan relies on.
     fn check(&self) -> Result<()> {
         let GridSpec { origin_x, origin_y, cell_size, width, height } = self.grid;
         GridSpec::new(origin_x, origin_y, cell_size, width, height)?;
@@ -97,7 +97,7 @@ fn shared(tiles: &[Tile]) -> Option<usize> {
     let ends = tiles.iter().enumerate().map(|(i, tile)| (tile.row + tile.height, false, i));
     let begins = tiles.iter().enumerate().map(|(i, tile)| (tile.row, true, i));
     let mut events: Vec<(u32, bool, usize)> = ends.chain(begins).collect();
-    // Of a row, tiles that end before it come before those that begin with it.
+    // Within a row, tiles that end before it come before those that begin with it.
     events.sort_unstable();
     let mut crossed: BTreeMap<u32, u32> = BTreeMap::new();
     for (_, begins, i) in events {

@@ -107,7 +107,7 @@ pub struct Model {
 }
 
 impl Model {
-    /// Bytes of so many points and cells.
+    /// Bytes of this many points and cells.
     pub fn bytes(&self, points: u64, cells: u64) -> u64 {
         let of = |count: u64, each: u64| u128::from(count) * u128::from(each);
         let sum = u128::from(self.fixed) + of(points, self.per_point) + of(cells, self.per_cell);
@@ -115,7 +115,7 @@ impl Model {
     }
 }
 
-/// What tiles look like.
+/// The shape of tiles.
 ///
 /// Example: see [`Params`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -150,11 +150,11 @@ pub struct Params {
     pub grid: GridSpec,
     /// The most bytes of a tile.
     pub budget: u64,
-    /// What a tile takes.
+    /// The memory that a tile takes.
     pub model: Model,
     /// The most bytes of a tile on a device; `None` for no limit.
     pub device_budget: Option<u64>,
-    /// What a tile takes on a device.
+    /// The memory that a tile takes on a device.
     pub device_model: Model,
     /// How far points reach, and the parameters that make them, by name. The widest is the halo.
     pub reaches: Vec<(String, Reach)>,
@@ -164,9 +164,9 @@ pub struct Params {
     pub halo_has_cells: bool,
     /// The most cells on a side of a tile, of a strip its width; `None` for no limit but the budget.
     pub most_side: Option<u32>,
-    /// What tiles look like.
+    /// The shape of tiles.
     pub shape: Shape,
-    /// What the program wants to find in the plan: it belongs to the plan's identity.
+    /// The program's own data, which belong to the plan's identity.
     pub program: Value,
 }
 

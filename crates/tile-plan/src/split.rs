@@ -1,8 +1,8 @@
 //! The division of a grid.
 //!
-//! A tile that does not fit is halved and its halves are looked at in turn, each with the inputs that reach its
-//! parent. So the work is proportional to the pairs of tiles and inputs that touch, times the depth. Strips are halved in
-//! their width alone. Squares are halved on both sides, all of them at once, until each fits.
+//! A tile that does not fit is halved, and the halves are checked in turn, each against the inputs that reach its
+//! parent. So the work is proportional to the pairs of tiles and inputs that touch, times the depth. Strips are halved
+//! in their width alone. Squares are halved on both sides, all of them at once, until each fits.
 
 use gpu_core::{Bounds, GridSpec};
 

@@ -247,7 +247,11 @@ fn what_has_no_plan_is_named() {
     says(&[], reach(Reach::Cells(-1.0)), &["--query-radius", "-1"]);
     says(&[], reach(Reach::Cells(1e12)), &["--query-radius", "1000000000000"]);
     says(&[], simple().most_side(15), &["15", "16"]);
-    says(&[Input::new("a"), Input::new("b"), Input::new("a")], simple(), &["a is given twice"]);
+    says(
+        &[Input::new("a"), Input::new("b"), Input::new("a")],
+        simple(),
+        &["the inputs name a twice"],
+    );
     for wrong in [bounds(0.0, 0.0, -1.0, 1.0), bounds(f64::NAN, 0.0, 1.0, 1.0)] {
         says(&[Input::new("odd.laz").bounds(wrong)], simple(), &["odd.laz"]);
     }

@@ -17,16 +17,17 @@ use serde_json::json;
 /// How distances are measured on the globe.
 #[derive(clap::Args, Debug)]
 pub struct GlobeArgs {
-    /// Measure along great circles, in metres: of a mask in longitude and latitude, over the poles and across the antimeridian
-    /// too
+    /// Measure along great circles, in metres: of a mask in longitude and latitude, over the poles and across the
+    /// antimeridian too
     #[arg(long, conflicts_with = "spacing")]
     pub geodesic: bool,
-    /// The radius of the sphere of --geodesic in metres, `mean` for 6371008.8, or `authalic` for that of the sphere with the Earth's
-    /// area, 6371007.181. Latitudes are the mask's on any sphere [default: mean]
+    /// The radius of the sphere of --geodesic in metres, `mean` for 6371008.8, or `authalic` for that of the sphere
+    /// with the Earth's area, 6371007.181. Latitudes are the mask's on any sphere [default: mean]
     #[arg(long, value_name = "R", value_parser = radius, allow_negative_numbers = true, requires = "geodesic")]
     pub radius: Option<f64>,
-    /// With --geodesic: measure along geodesics on the WGS 84 ellipsoid. Sites and distances are the nearest there; directions stay
-    /// those of the great circle, up to 0.2 degrees off. It takes microseconds for each pixel, on the CPU
+    /// With --geodesic: measure along geodesics on the WGS 84 ellipsoid. Sites and distances are the nearest there;
+    /// directions stay those of the great circle, up to 0.2 degrees off. It takes microseconds for each pixel, on the
+    /// CPU
     #[arg(long, requires = "geodesic", conflicts_with = "radius")]
     pub ellipsoid: bool,
 }
@@ -119,8 +120,8 @@ impl OnGlobe {
         let has_pole = has_pole.map_err(|error| anyhow!("--geodesic: {mask}: {error}"))?;
         ensure!(
             !has_pole,
-            "--geodesic: the first or the last row of {mask} lies at a pole, where no tile knows which site is the first: without plan it \
-             is done in one run"
+            "--geodesic: the first or the last row of {mask} lies at a pole, where no tile knows which site is the first: run \
+             distance_transform without plan"
         );
         Ok(())
     }

@@ -10,8 +10,8 @@ use programs::args::{Format, RasterArgs, ending};
 /// Outputs that follow from the nearest sites.
 #[derive(clap::Args, Debug)]
 pub struct GroundArgs {
-    /// Also write the direction from each pixel to its nearest site, in degrees clockwise from north (.tif, .npy): above 0,
-    /// 360 is north; a site has 0
+    /// Also write the direction from each pixel to its nearest site, in degrees clockwise from north (.tif, .npy):
+    /// above 0, 360 is north; a site has 0
     #[arg(long, value_name = "PATH")]
     pub direction: Option<PathBuf>,
     /// Also write the first coordinate (x, east) of the centre of each pixel's nearest site, as float64 (.npy)

@@ -190,8 +190,8 @@ fn report_distances(report: &mut Report, diagram: &Diagram) {
     report.field("distances", json!({"largest": largest, "pixels_without": without}));
 }
 
-/// The largest of the finite distances, and how many are not finite. There may be a billion, so they are compared in vectors:
-/// the bits of floats that are not negative are in their order.
+/// The largest of the finite distances, and how many are not finite. There may be a billion, so they are compared in
+/// vectors: the bits of floats that are not negative are in their order.
 fn largest(distances: &[f32]) -> (f32, u64) {
     const INFINITE: u32 = f32::INFINITY.to_bits();
     let parts = parallel::map_ranges(distances.len(), FINE, &|range| {

@@ -25,8 +25,8 @@ pub struct CommandLine {
 pub struct Args {
     #[command(flatten)]
     pub points: PointArgs,
-    /// The surface: a GeoTIFF (.tif, .tiff), Zarr (.zarr), an array (.npy), a table (.csv, .xyz, - for standard output) or a
-    /// picture of its relief (.png)
+    /// The surface: a GeoTIFF (.tif, .tiff), Zarr (.zarr), an array (.npy), a table (.csv, .xyz, - for standard output)
+    /// or a picture of its relief (.png)
     #[arg(short, long, value_name = "PATH", default_value = "surface.tif", help_heading = None)]
     pub output: PathBuf,
     #[command(flatten)]

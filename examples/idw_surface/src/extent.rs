@@ -8,7 +8,7 @@ use programs::units::round;
 
 use crate::surface::{Size, SurfaceArgs};
 
-/// Cells along the longer side where nothing is asked for, about.
+/// About how many cells the longer side has if the user gives no size.
 const DEFAULT_SIDE: f64 = 512.0;
 
 /// The most cells along a side that an error suggests.
@@ -18,7 +18,7 @@ const MAX_ASKED: f64 = 1e6;
 const POLE: f64 = 90.0;
 const HALF_TURN: f64 = 180.0;
 
-/// The surface's cells over `--bounds`, if these are given; `points` is where the points lie.
+/// Returns the surface's cells over `--bounds`, or else over the bounds of the points.
 pub fn grid(args: &SurfaceArgs, given: Option<Extent>, points: Bounds) -> Result<GridSpec> {
     match (args.size, given) {
         (Some(size), Some(Extent(bounds))) => exact(bounds, size),
@@ -27,12 +27,12 @@ pub fn grid(args: &SurfaceArgs, given: Option<Extent>, points: Bounds) -> Result
     }
 }
 
-/// Exactly so many cells that fill the bounds: they must be square.
+/// Returns a grid of this size that fills the bounds. Its cells must be square.
 fn exact(b: Bounds, size: Size) -> Result<GridSpec> {
     let (width, height) = (b.max_x - b.min_x, b.max_y - b.min_y);
     let (columns, rows) = (f64::from(size.width), f64::from(size.height));
     let (wide, tall) = (width / columns, height / rows);
-    // Bounds as decimals are a little beside what they mean.
+    // Rounding decimals to f64 changes the bounds a little.
     let is_alike = |a: f64, b: f64| (a / b - 1.0).abs() <= 1e-9;
     if is_alike(wide, tall) {
         return Ok(GridSpec::new(b.min_x, b.max_y, wide, size.width, size.height)?);
@@ -61,7 +61,7 @@ fn exact(b: Bounds, size: Size) -> Result<GridSpec> {
     )
 }
 
-/// Exactly so many cells, around the middle of the points; on the sphere moved to lie between the poles.
+/// Returns a grid of this size around the middle of the points. On the sphere it is moved to lie between the poles.
 fn around(b: Bounds, size: Size, is_sphere: bool) -> Result<GridSpec> {
     let (width, height) = (b.max_x - b.min_x, b.max_y - b.min_y);
     let (columns, rows) = (f64::from(size.width), f64::from(size.height));
@@ -71,7 +71,7 @@ fn around(b: Bounds, size: Size, is_sphere: bool) -> Result<GridSpec> {
     let mut north = b.min_y + height / 2.0 + cell * rows / 2.0;
     if is_sphere {
         let (wide, tall) = (cell * columns, cell * rows);
-        // A little more than from pole to pole is rounding.
+        // Rounding may make it a little more than from pole to pole.
         let most = 1.0 + 1e-12;
         ensure!(
             wide <= 2.0 * HALF_TURN * most && tall <= 2.0 * POLE * most,
@@ -90,7 +90,7 @@ fn around(b: Bounds, size: Size, is_sphere: bool) -> Result<GridSpec> {
     Ok(GridSpec::new(west, north, cell, size.width, size.height)?)
 }
 
-/// Cells whose edges are multiples of their size where no bounds are asked for, else from their corner on.
+/// Returns cells that cover the bounds. Their edges are multiples of the cell size.
 fn covering(args: &SurfaceArgs, b: Bounds) -> Result<GridSpec> {
     let longest = (b.max_x - b.min_x).max(b.max_y - b.min_y);
     let cell = match args.resolution {
@@ -100,7 +100,7 @@ fn covering(args: &SurfaceArgs, b: Bounds) -> Result<GridSpec> {
     };
     ensure!(
         !args.geographic || cell <= 2.0 * POLE,
-        "--resolution {cell}: with --geographic cells are measured in degrees, and have at most 180"
+        "--resolution {cell}: with --geographic this is in degrees, at most 180"
     );
     let snapped = |low: f64, high: f64| {
         let first = in_cells(low, cell).floor();
@@ -125,10 +125,10 @@ fn covering(args: &SurfaceArgs, b: Bounds) -> Result<GridSpec> {
     Ok(GridSpec::new(west, south + rows * cell, cell, columns as u32, rows as u32)?)
 }
 
-/// Cells in a row from `low` on, without those that pass `limit` on either side. Where that leaves none, one that ends at
-/// the limit.
+/// Takes a row of cells from `low` on, and drops those that pass `limit` on either side. If none is left, returns one
+/// that ends at the limit.
 fn clipped(low: f64, count: f64, cell: f64, limit: f64) -> (f64, f64) {
-    // A billionth of a cell more is rounding.
+    // Rounding may make it a billionth of a cell more.
     let slack = 1e-9 * cell;
     let before = ((-limit - low - slack) / cell).ceil().max(0.0);
     let behind = ((low + count * cell - limit - slack) / cell).ceil().max(0.0);

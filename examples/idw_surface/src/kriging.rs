@@ -36,7 +36,7 @@ pub struct KrigingArgs {
 pub enum Choice {
     /// This one.
     Given(Variogram),
-    /// One of these models that fits best.
+    /// The model of this list that fits best.
     Fit(Vec<Model>),
 }
 

@@ -1,9 +1,9 @@
 //! `idw_surface`: scattered measurements in, a surface out.
 //!
-//! The way from here to the kernel: [`interpolate`](idw::interpolate) goes to crate idw's `cpu` or
-//! `gpu`, which are siblings; the latter launches the kernels of `kernels-rs/src/idw/pairs` (all pairs) or
-//! `kernels-rs/src/idw/neighbours`. With `--variogram` [`kriging::interpolate`](::kriging::interpolate) does the same for the
-//! kernels of `kernels-rs/src/kriging`.
+//! The way from here to the kernel: [`interpolate`](idw::interpolate) goes to crate idw's `cpu` or `gpu`, which are
+//! siblings; the latter launches the kernels of `kernels-rs/src/idw/pairs` (all pairs) or
+//! `kernels-rs/src/idw/neighbours`. With `--variogram` [`kriging::interpolate`](::kriging::interpolate) does the same
+//! for the kernels of `kernels-rs/src/kriging`.
 
 mod args;
 mod extent;
@@ -83,7 +83,8 @@ fn run(args: &Args) -> Result<()> {
     let grid = extent::grid(&args.surface, args.points.bounds, bounds)?;
     report.crs(crs.as_ref());
     args.surface.note_on_degrees(crs.as_ref()).iter().for_each(|note| report.note(note));
-    // The values, their copy with NODATA, and the writer's; of kriging values and variances in f64 before, or all statistics.
+    // Bytes of a cell: the values, their copy with NODATA, and the writer's. Kriging adds values and variances in f64,
+    // and --deviation adds all statistics.
     let of_cell = match (&args.surface.kriging.variogram, args.surface.deviation) {
         (Some(_), _) => 36,
         (None, true) => 60,
@@ -136,7 +137,7 @@ impl Call<'_> {
         let &Self { args, device, points, grid } = self;
         let power = power(args, device, points, stages, report)?;
         let params = args.surface.params(power);
-        // The files' range, not that of the points which were kept, so that tiles can have the same bits.
+        // The range of the files, not of the kept points, so that tiles can have the same bits.
         let range = range.filter(|_| !params.is_all_pairs());
         let params = params.value_range(range.map(|[min, max]| ValueRange { min, max }));
         let surface = stages.run("interpolate", |p| {
@@ -158,7 +159,8 @@ impl Call<'_> {
         Ok(bands)
     }
 
-    /// The root of the mean squared error of the points around each cell, each predicted from the others.
+    /// Returns for each cell the root of the mean squared error of the points around it, each predicted from the
+    /// others.
     fn prediction_error(&self, params: &idw::Params, stages: &mut Stages) -> Result<Vec<f32>> {
         let &Self { device, points, grid, .. } = self;
         let found = stages.run("leave one out", |p| {
@@ -222,7 +224,7 @@ fn reach(points: &PointArgs, surface: &SurfaceArgs, takes_all: bool) -> Option<B
     // On the sphere a distance has no one width in degrees; a variogram is that of all points.
     let takes_all = takes_all || surface.geographic || surface.kriging.fits();
     let radius = surface.reach().filter(|_| !takes_all)?;
-    // The most that a grid over these bounds passes them by: a cell, or what a size adds to the shorter side.
+    // Returns how far a grid may reach beyond these bounds: a cell, or what `--size` adds to the shorter side.
     let cell = surface.resolution.unwrap_or((b.max_x - b.min_x).max(b.max_y - b.min_y));
     let most = radius + cell;
     Some(Bounds {
@@ -277,7 +279,7 @@ fn write(
         return products.write_bands("--output", path, &surface::bands(args.second_band()), bands);
     }
     let values = &bands[0];
-    // What was measured is in no unit of the ground, unless the system says so.
+    // The unit of the measured values is not known, unless the system states it.
     let units = match Units::of(crs) {
         Units::Plane { .. } if args.surface.geographic => Units::DEGREES,
         units => units,

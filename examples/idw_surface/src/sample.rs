@@ -5,7 +5,7 @@ use programs::cloud::Cloud;
 /// Side of the square that is sampled.
 const SIDE: f64 = 1000.0;
 
-/// Measurements of two hills, a valley and a slope, at places that crowd towards the south-west.
+/// Measurements of two hills, a valley and a slope, at places that are denser towards the south-west.
 pub fn field(points: u32, seed: u64) -> Cloud {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     // xorshift64* (Marsaglia 2003).

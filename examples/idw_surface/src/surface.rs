@@ -55,7 +55,8 @@ pub struct SurfaceArgs {
     /// x and y are degrees of longitude and latitude; distances are great circles
     #[arg(long)]
     pub geographic: bool,
-    /// Write the standard deviation of the points that count for a cell, over their number, as a second band, of a GeoTIFF; with
+    /// Write the standard deviation of the points that count for a cell, over their number, as a second band, of a
+    /// GeoTIFF; with
     /// --max-points, --radius or --per-quadrant
     #[arg(long, conflicts_with = "variogram")]
     pub deviation: bool,
@@ -202,7 +203,7 @@ impl SurfaceArgs {
     }
 }
 
-/// The names of the values' band and of a second one: none of the first alone.
+/// Returns the names of the values' band and of a second band. A file of one band has no names.
 pub fn bands(second: Option<&str>) -> Vec<String> {
     match second {
         None => vec![String::new()],
@@ -210,14 +211,14 @@ pub fn bands(second: Option<&str>) -> Vec<String> {
     }
 }
 
-/// The bands of a surface: its values, and the deviations where there are statistics and these are wanted.
+/// Returns the bands of a surface: its values, and the deviations if the run computed them.
 pub fn bands_of(surface: Surface<f32>, deviation: bool) -> Vec<Vec<f32>> {
     let statistics = surface.statistics.filter(|_| deviation);
     let deviation = statistics.map(|statistics| statistics.deviation);
     surface.values.into_iter().take(1).chain(deviation).collect()
 }
 
-/// Refuses degrees that are no place of the globe, as sphere-qtm's `LonLat` does.
+/// Refuses degrees out of the range of longitudes and latitudes, as sphere-qtm's `LonLat` does.
 pub fn require_place(longitude: f64, latitude: f64) -> Result<()> {
     ensure!(
         (-90.0..=90.0).contains(&latitude),

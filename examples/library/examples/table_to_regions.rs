@@ -1,5 +1,5 @@
-//! From a table of Arrow to regions: where the ground is higher than 420 metres, as polygons and as a table. docs/guide/types.md shows this
-//! program, and how polars, pyarrow or Parquet give the table.
+//! From a table of Arrow to regions of ground higher than 420 metres, as polygons and as a table. The page
+//! docs/guide/types.md shows this program, and how polars, pyarrow or Parquet give the table.
 //!
 //! ```text
 //! cargo run -p library --example table_to_regions

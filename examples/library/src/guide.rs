@@ -1,4 +1,5 @@
-//! The Rust of the guide, which `cargo test --doc` compiles and runs. A test of xtask finds pages that are missing here.
+//! The Rust of the guide, which `cargo test --doc` compiles and runs. A test of xtask finds pages that are missing
+//! here.
 
 macro_rules! pages {
     ($($name:ident: $page:literal,)*) => {

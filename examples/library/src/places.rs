@@ -12,7 +12,7 @@ use terrain_grid::{Product, ProductParams, SlopeUnit, product};
 
 use crate::Result;
 
-/// What is asked.
+/// The places that the search is for.
 #[derive(Clone, Copy, Debug)]
 pub struct Asked {
     /// Heights from the first on and below the second.
@@ -26,7 +26,7 @@ pub fn slope_params() -> ProductParams {
     ProductParams::new(Product::Slope(SlopeUnit::Degrees))
 }
 
-/// The distances to where a DEM has what is asked, on the host; infinite where it is nowhere.
+/// Returns the distances to such places of a DEM, on the host; infinite if the DEM has none.
 pub fn distance(dem: GridView<'_, f32>, asked: Asked) -> Result<Grid<f32>> {
     let device = Device::Cpu;
     let slope = product(&device, dem, &slope_params())?;

@@ -1,17 +1,18 @@
-//! A DEM segment by segment, as Agarwal, Arge and Danner make one of more points than memory holds (*From point cloud to grid
-//! DEM: A scalable approach*, 2006): a quadtree divides the points, and the cells of each leaf are interpolated from its own
-//! points and those of the leaves around it.
+//! A DEM of more points than memory holds, segment by segment, after Agarwal, Arge and Danner (*From point cloud to
+//! grid DEM: A scalable approach*, 2006). A quadtree divides the points. The cells of each leaf are interpolated from
+//! the leaf's own points and from the points of the leaves around it.
 //!
-//! 1. The tree of the points, which carries their heights.
-//! 2. The host reads the nodes: which are leaves, and which cells of the DEM lie in each.
-//! 3. The leaves around each leaf, over edges and corners.
-//! 4. For each leaf: its points and theirs lie side by side in the tree, so copies on the device bring them together; they are
-//!    interpolated onto the leaf's cells; the cells go into the DEM.
+//! 1. Build the tree of the points, which carries their heights.
+//! 2. Read the nodes on the host: which are leaves, and which cells of the DEM lie in each.
+//! 3. Find the leaves around each leaf, over edges and corners.
+//! 4. For each leaf, copy its points and those of the leaves around it together. The points of a leaf lie side by side
+//!    in the tree, so these copies stay on the device. Interpolate them onto the leaf's cells, and put the cells into
+//!    the DEM.
 //!
-//! A cell has the height of the DEM of all points, to rounding, where no further point could be one of its natural neighbours:
-//! [`nni_grid::Dependence`] says which cells these are. Only the others, towards the border of a segment that has few points
-//! around it, may differ. [`settled_dem`] leaves none: to the leaves around a segment come those around them, and so on, until no
-//! further point matters.
+//! A cell has the height of the DEM of all points, to rounding, if no further point could be one of its natural
+//! neighbours. [`nni_grid::Dependence`] says which cells these are. Only the others may differ, towards the border of a
+//! segment that has few points around it. [`settled_dem`] leaves none of these: it adds the leaves around the leaves,
+//! and so on, until no further point matters.
 //!
 //! Ground where the tree has no leaf, for no point lies there, is NODATA.
 
@@ -41,13 +42,14 @@ impl Params {
         Self { grid, tree, interpolation: nni_grid::Params::new() }
     }
 
-    /// How segments of points that lie within `extent` are interpolated: all with the same fixed point of heights.
+    /// Returns the parameters for segments of points that lie within `extent`. All segments share one fixed-point scale
+    /// of heights.
     fn of_segments(&self, extent: &Extent) -> nni_grid::Params {
         self.interpolation.value_range(extent.ranges.first().copied())
     }
 }
 
-/// A segment: the cells of the DEM in a leaf, and the points that they are made of.
+/// A segment: the cells of the DEM in a leaf, and the points from which they are interpolated.
 #[derive(Clone, Debug)]
 pub struct Segment {
     /// The leaf's cells.
@@ -66,7 +68,7 @@ impl Segment {
         self.points.iter().map(Range::len).sum()
     }
 
-    /// Whether there is none, which no segment has.
+    /// Returns whether the segment has no points. Every segment has some.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -99,7 +101,8 @@ impl Segment {
         }
     }
 
-    /// Adds the leaves around its leaves; all others where only ground without points is around these.
+    /// Adds the leaves around the segment's leaves. If only ground without points is around them, adds all other
+    /// leaves.
     fn widen(&mut self, tree: &Quadtree) -> Result<()> {
         let around = tree.adjacent_leaves(&self.leaves, Adjacency::EdgesAndCorners)?;
         let mut more: Vec<u32> = around.indices;
@@ -161,8 +164,8 @@ pub fn segments(
     Ok(segments)
 }
 
-/// The columns and rows of a grid whose cells have their centres within a rectangle, its western and southern edges included; at
-/// the grid's eastern and northern edges, which the last cells of a tree include, there is no centre.
+/// Returns the columns and rows of a grid's cells that have their centres in a rectangle, or on its western or southern
+/// edge. A tree's last cells include the grid's eastern and northern edges too, but no cell has its centre there.
 fn cells_within(grid: &GridSpec, within: Bounds) -> [Range<u32>; 2] {
     let first = |count: u32, is_within: &dyn Fn(u32) -> bool| {
         let (mut low, mut high) = (0, count);
@@ -186,7 +189,7 @@ pub fn dem(points: Points<'_>, params: &Params) -> Result<Grid<f32>> {
     dem_of(points, params, |_, _| Ok(()))
 }
 
-/// The [`dem`] whose cells all have the heights of the DEM of all points, to rounding.
+/// Computes a [`dem`] whose cells all have the heights of the DEM of all points, to rounding.
 pub fn settled_dem(points: Points<'_>, params: &Params) -> Result<Grid<f32>> {
     let Some(all) = Bounds::of(points.x, points.y) else { return dem(points, params) };
     dem_of(points, params, |tree, segment| {

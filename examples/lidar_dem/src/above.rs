@@ -1,8 +1,8 @@
 //! Heights above those of another raster, the ground.
 //!
-//! The ground at the centre of a cell is interpolated between the four centres of its raster around it (bilinear). Where both have the same
-//! cells it is the ground's own. Within half a cell of its edge it is that of the nearest centres. Where one of the centres that count
-//! has no value there is no ground.
+//! The ground at the centre of a cell is interpolated between the four centres of its raster around it (bilinear).
+//! Where both have the same cells it is the ground's own. Within half a cell of its edge it is that of the nearest
+//! centres. Where one of the centres that count has no value there is no ground.
 
 use std::path::{Path, PathBuf};
 
@@ -67,7 +67,8 @@ impl Floor {
         Ok(())
     }
 
-    /// Takes the ground off heights, row by row of a grid of the lattice. Gives how many heights are lost where there is no ground.
+    /// Takes the ground off heights, row by row of a grid of the lattice. Gives how many heights are lost where there
+    /// is no ground.
     ///
     /// # Errors
     /// The ground cannot be read.
@@ -142,7 +143,7 @@ impl Between {
         Self { first: Some(place.floor() as usize), share: place.fract() }
     }
 
-    /// The value here, NaN where there is none. What has no share does not count.
+    /// Returns the value at this place, NaN outside. A neighbour whose share is 0 does not count, even if it is NaN.
     fn mix(self, value: impl Fn(usize) -> f64) -> f64 {
         match self.first {
             None => f64::NAN,

@@ -63,8 +63,8 @@ pub struct PlanArgs {
 pub struct Args {
     #[command(flatten)]
     pub points: PointArgs,
-    /// The DEM: a GeoTIFF (.tif, .tiff), Zarr (.zarr), an array (.npy) or a table (.csv, .xyz, - for standard output); several bands need
-    /// a GeoTIFF or Zarr
+    /// The DEM: a GeoTIFF (.tif, .tiff), Zarr (.zarr), an array (.npy) or a table (.csv, .xyz, - for standard output);
+    /// several bands need a GeoTIFF or Zarr
     #[arg(short, long, value_name = "PATH", default_value = "dem.tif", help_heading = None)]
     pub output: PathBuf,
     /// Also draw the hillshade in grey (.png, .tif)
@@ -83,8 +83,9 @@ pub struct Args {
     /// From one contour line to the next, in units of height
     #[arg(long, value_name = "HEIGHT", default_value_t = 5.0, value_parser = positive, allow_negative_numbers = true, help_heading = None)]
     pub contour_interval: f64,
-    /// Also write the Delaunay triangulation of the points that the DEM is made from, in their coordinates: PLY (.ply), Wavefront
-    /// OBJ (.obj) or FlatGeobuf (.fgb: polygons with heights). Points at one place have the height that --duplicates says
+    /// Also write the Delaunay triangulation of the points that the DEM is made from, in their coordinates: PLY (.ply),
+    /// Wavefront OBJ (.obj) or FlatGeobuf (.fgb: polygons with heights). Points at one place have the height that
+    /// --duplicates says
     #[arg(long, value_name = "PATH", help_heading = None)]
     pub triangles: Option<PathBuf>,
     #[command(flatten)]
@@ -113,7 +114,7 @@ Exit status: 0 where all files were written, 2 where something was wrong, 130 wh
 then one line on standard error says what, and no unfinished file is left.";
 
 impl Args {
-    /// Checks what clap does not, as far as options alone tell. Gives the grid that is asked for.
+    /// Checks what clap does not, as far as options alone tell. Returns the grid that the options give.
     pub fn check(&self) -> Result<Asked> {
         self.surface.check()?;
         let asked = Asked::of(&self.points, &self.surface)?;
@@ -150,8 +151,8 @@ impl Args {
         Ok(asked)
     }
 
-    /// Checks that the outputs can be written, so that nobody waits for an interpolation whose result has no place. `inputs` are all
-    /// files to read.
+    /// Checks that the outputs can be written, so that nobody waits for an interpolation whose result has no place.
+    /// `inputs` are all files to read.
     pub fn check_outputs(&self, inputs: &[PathBuf]) -> Result<()> {
         let outputs = self.outputs();
         let paths: Vec<&Path> = outputs.iter().map(PathBuf::as_path).collect();

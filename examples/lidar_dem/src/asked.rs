@@ -40,7 +40,7 @@ impl Asked {
         };
         let Size(columns, rows) = size;
         let bounds = bounds.with_context(|| {
-            format!("--size {columns},{rows}: give --bounds, the ground that is to be divided so")
+            format!("--size {columns},{rows}: give --bounds too, the ground to divide")
         })?;
         let cell = cell_of(size, &bounds, surface.resolution)?;
         let lattice = Some(Lattice { anchor: [bounds.min_x, bounds.max_y], cell });

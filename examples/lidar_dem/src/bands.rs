@@ -144,7 +144,8 @@ fn points_of_cells(points: Points, grid: &GridSpec) -> Result<Vec<f32>> {
     Ok(counts.into_iter().map(|count| count as f32).collect())
 }
 
-/// Distances in the units of the coordinates. Those beyond the reach are NODATA: a tile does not know of farther points.
+/// Distances in the units of the coordinates. Those beyond the reach are NODATA: a tile does not know of farther
+/// points.
 fn in_units(mut distances: Vec<f32>, reach: f64, cell_size: f64) -> Vec<f32> {
     // Distances were rounded to f32 in the same way, so that none within the reach is beyond it.
     let reach = reach as f32;

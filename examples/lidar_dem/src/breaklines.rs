@@ -1,8 +1,8 @@
 //! Breaklines: ridges, banks and walls that no triangle crosses.
 //!
-//! Vertices become sites, and further sites are put between, so that each piece of a line is an edge of the triangulation
-//! ([`delaunay_stars::split_lines`]). No piece is longer than a cell, so a cell has natural neighbours across a line only if its
-//! centre is nearer to the line than half its side.
+//! Vertices become sites, and further sites are put between, so that each piece of a line is an edge of the
+//! triangulation ([`delaunay_stars::split_lines`]). No piece is longer than a cell, so a cell has natural neighbours
+//! across a line only if its centre is nearer to the line than half its side.
 
 use std::path::{Path, PathBuf};
 
@@ -48,11 +48,12 @@ impl Breaklines {
         Ok(Self { path: path.to_owned(), file })
     }
 
-    /// Adds sites to points, behind them, so that no triangle crosses a line. Heights are the line's, or where it has none, as
-    /// other values, the natural neighbours' of the points.
+    /// Adds sites to points, behind them, so that no triangle crosses a line. Heights are the line's, or where it has
+    /// none, as other values, the natural neighbours' of the points.
     ///
     /// # Errors
-    /// The lines' coordinate system is not the points', no line reaches the points' rectangle, or the triangulation fails.
+    /// The lines' coordinate system is not the points', no line reaches the points' rectangle, or the triangulation
+    /// fails.
     pub fn add(
         self,
         cloud: &mut Cloud,
@@ -97,8 +98,8 @@ impl Breaklines {
         Ok(Added { lines: kept.len(), ignored, sites, pieces, open: found.open, notes })
     }
 
-    /// Compares the system of the lines with the points'; gives notes. GeoJSON that states none has longitudes and latitudes
-    /// (RFC 7946), unless its lines lie among the points.
+    /// Compares the system of the lines with the points'; gives notes. GeoJSON that states none has longitudes and
+    /// latitudes (RFC 7946), unless its lines lie among the points.
     fn compare(&self, points: Option<&Crs>, meets: bool) -> Result<Vec<String>> {
         let path = self.path.display();
         Ok(match (&self.file.crs, points) {

@@ -1,7 +1,7 @@
 //! The surface of what stands on the ground: of each cell the highest point.
 //!
-//! Of the points in a cell the highest stays where it is, and the others do not count. So a part of a DEM has the whole's sites where
-//! all points of each cell that it touches are at hand ([`WholeCells`]).
+//! Of the points in a cell the highest stays where it is, and the others do not count. So a part of a DEM has the
+//! whole's sites where all points of each cell that it touches are at hand ([`WholeCells`]).
 
 use gpu_core::Bounds;
 use gpu_core::parallel::{self, FINE};
@@ -10,15 +10,15 @@ use programs::ground::Ground;
 
 use crate::lattice::{Lattice, widened};
 
-/// The cell that holds a place: its column to the east and its row to the south of the lattice's anchor. Its northern and western
-/// edges belong to it. What is farther than 2^31 cells counts as in the last.
+/// The cell that holds a place: its column to the east and its row to the south of the lattice's anchor. Its northern
+/// and western edges belong to it. What is farther than 2^31 cells counts as in the last.
 fn cell_of(lattice: &Lattice, x: f64, y: f64) -> [i32; 2] {
     // A cast from what is beyond gives the end of the range.
     [lattice.in_cells(0, x), -lattice.in_cells(1, y)].map(|place| place.floor() as i32)
 }
 
-/// Keeps the highest point of each cell; of several that are as high the most western, of these the most southern, and of several
-/// there the first.
+/// Keeps the highest point of each cell; of several that are as high the most western, of these the most southern, and
+/// of several there the first.
 pub fn keep_highest(cloud: &mut Cloud, lattice: &Lattice) {
     let keyed = |i: usize| {
         let [column, row] = cell_of(lattice, cloud.x[i], cloud.y[i]);

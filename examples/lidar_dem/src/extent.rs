@@ -1,9 +1,10 @@
 //! Where the DEM lies, and how far around it points count.
 //!
-//! With `--bounds` points outside them take part, so that tiles have no seams: a cell has the value that it has in the DEM
-//! of the whole. By the exact method these are the points that cells depend on ([`halo`](crate::halo)). By the method on
-//! pixels they are those within reach; the DEM is made over the bounds and a margin, and the margin is cut off again.
-//! Where a radius is infinite there is no margin that would do, and all points and all of their ground take part.
+//! With `--bounds` points outside them take part, so that tiles have no seams: a cell has the value that it has in the
+//! DEM of the whole. By the exact method these are the points that cells depend on ([`halo`](crate::halo)). By the
+//! method on pixels they are those within reach; the DEM is made over the bounds and a margin, and the margin is cut
+//! off again. Where a radius is infinite there is no margin that would do, and all points and all of their ground take
+//! part.
 
 use std::path::PathBuf;
 
@@ -76,8 +77,8 @@ pub fn wanted(args: &Args, asked: &Asked, inputs: &[PathBuf]) -> Result<Wanted> 
     Ok(all.map_or(Wanted::All, |all| Wanted::Dependence { grid, lattice, all, halo }))
 }
 
-/// The files that the inputs mean. Of catalogues those are taken that meet the ground of the DEM, widened by what is read around it
-/// at first, and two cells for roundings.
+/// The files that the inputs mean. Of catalogues those are taken that meet the ground of the DEM, widened by what is
+/// read around it at first, and two cells for roundings.
 pub fn files(points: &PointArgs, surface: &SurfaceArgs, asked: &Asked) -> Result<Files> {
     let on_pixels = || (surface.method == Method::Pixels).then(|| surface.reach_on_pixels());
     let reach = surface.first_halo().or_else(on_pixels).filter(|cells| cells.is_finite());
@@ -127,8 +128,8 @@ fn sized(args: &Args, asked: &Asked, cloud: &Cloud, device: &Device) -> Result<E
 }
 
 impl Extents {
-    /// The grid with a margin of cells around it: as wide as a point reaches. If points reach everywhere, the margin holds all
-    /// points, and is at least as wide as the finite radii by which a cell looks around.
+    /// The grid with a margin of cells around it: as wide as a point reaches. If points reach everywhere, the margin
+    /// holds all points, and is at least as wide as the finite radii by which a cell looks around.
     fn within(
         (grid, lattice): (GridSpec, Lattice),
         (reach, radii): (f64, f64),
@@ -169,7 +170,8 @@ impl Extents {
         Ok(Self { grid, with_margin, corner: (west as u32, north as u32), lattice })
     }
 
-    /// The cells over which the DEM is made, and the points, with a cell as the unit of length, as the lattice has them.
+    /// The cells over which the DEM is made, and the points, with a cell as the unit of length, as the lattice has
+    /// them.
     pub fn in_cells(&self, cloud: &mut Cloud) -> GridSpec {
         for (axis, column) in [&mut cloud.x, &mut cloud.y].into_iter().enumerate() {
             parallel::for_each(column, FINE, |_, x| *x = self.lattice.in_cells(axis, *x));
@@ -199,8 +201,9 @@ pub fn too_large(cell: f64, error: gpu_core::Error) -> anyhow::Error {
     }
 }
 
-/// Asks for the host memory of a grid: the values, once more for the writer, of further bands the cells side by side, too; and on the CPU and
-/// the software device the Voronoi raster (index, height and distance of a pixel).
+/// Fails if the host lacks the memory of a grid. The first band takes its values, and as much again for the writer.
+/// Each further band also takes its cells side by side. The CPU and the software device add the Voronoi raster: index,
+/// height and distance of a pixel.
 fn require_memory(args: &Args, device: &Device, grid: &GridSpec) -> Result<()> {
     let on_host = matches!(device, Device::Cpu) || args.run.device == DeviceChoice::Software;
     let pixels = f64::from(args.surface.supersample).powi(2);

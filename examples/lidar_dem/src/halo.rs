@@ -1,9 +1,10 @@
 //! The points that a part of a DEM depends on.
 //!
-//! By the exact method a cell's height is of all its natural neighbours, and these may lie far away: across a lake, along
-//! the border of the survey. So the part's ground is read, and a halo; `nni_grid::Dependence` tells where further points
-//! would change a height, and what lies there is read, too, within halos that grow until nothing is missing. Beside
-//! voids and borders there is little: what is wanted is where nothing was seen.
+//! By the exact method a cell's height depends on all its natural neighbours, and these may lie far away: across a
+//! lake, or along the border of the survey. So the program reads the part's ground and a halo. `nni_grid::Dependence`
+//! then says where further points would change a height. The program reads these places too, within halos that grow
+//! until nothing is missing. At voids and borders this reads few points: most of the places that it still needs lie
+//! where there are none.
 
 use anyhow::Result;
 use gpu_core::parallel::{self, FINE};

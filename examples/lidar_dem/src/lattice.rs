@@ -5,8 +5,8 @@ use programs::edges;
 
 /// Edges of cells, at whole numbers of cells from a place.
 ///
-/// Places are counted in cells from there. So the corners of grids are integers, and differences of places are exact for any
-/// cell size. A tile and the whole raster have different corners, and yet each cell has the same bits in both.
+/// Places are counted in cells from there. So the corners of grids are integers, and differences of places are exact
+/// for any cell size. A tile and the whole raster have different corners, and yet each cell has the same bits in both.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Lattice {
     /// A crossing of edges, in the coordinates' units.
@@ -73,7 +73,8 @@ impl Lattice {
         self.grid(&GridSpec::covering(self.bounds_in_cells(points), 1.0)?)
     }
 
-    /// The grid over bounds that were asked for. [`covering`](Self::covering) would add a column for points on their eastern edge.
+    /// Returns the grid over the bounds that the user gives. [`covering`](Self::covering) would add a column for points
+    /// on their eastern edge.
     ///
     /// # Errors
     /// It has too many cells.

@@ -116,7 +116,8 @@ fn run(args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// Reads the points that count, in their system, and of each cell the highest where these alone are wanted.
+/// Reads the points that count, in their coordinate system. If the user wants only the highest point of each cell,
+/// drops the others.
 fn prepared(
     args: &Args,
     (asked, wanted): (&Asked, &Wanted),
@@ -186,8 +187,8 @@ fn simulate(args: &Args, path: &Path, progress: &dyn Progress) -> Result<()> {
     Ok(geo_io::write_las(output, &points, Some(&crs))?)
 }
 
-/// The rasters over an extent, from all points within reach of it. The last ones, as many as are said, were added to those that
-/// were measured.
+/// Makes the rasters over an extent, from all points within reach of it. The last `added` points were not measured, but
+/// added to the others.
 fn interpolate(
     device: &Device,
     (mut cloud, added): (Cloud, usize),
@@ -283,7 +284,7 @@ fn report_emptiness(report: &mut Report, summary: &Summary, surface: &SurfaceArg
     report.line("no height", format_args!("{empty} cells, {why}"));
 }
 
-/// Makes and writes the DEM and what is asked for beside it.
+/// Makes and writes the DEM, and the products that the user wants beside it.
 fn write_products(
     args: &Args,
     dem: &Made,

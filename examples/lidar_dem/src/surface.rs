@@ -21,11 +21,12 @@ pub struct SurfaceArgs {
     /// Side of a DEM cell, in ground units [default: 1, of feet 3; degrees have none]
     #[arg(long, value_parser = positive, allow_negative_numbers = true)]
     pub resolution: Option<f64>,
-    /// Divide --bounds into so many columns and rows of square cells, whose edges then need not be multiples of their side
+    /// Divide --bounds into so many columns and rows of square cells, whose edges then need not be multiples of their
+    /// side
     #[arg(long, value_name = "W,H")]
     pub size: Option<Size>,
-    /// Give the result the cells of this raster: their place, side and number, and its coordinate system where the points name
-    /// none. Its cells are square, and its rows run east from the north
+    /// Give the result the cells of this raster: their place, side and number, and its coordinate system where the
+    /// points name none. Its cells are square, and its rows run east from the north
     #[arg(long, value_name = "RASTER", conflicts_with_all = ["resolution", "size", "bounds"])]
     pub template: Option<PathBuf>,
     /// How far from the nearest point ground still has a height, in DEM cells ("inf": everywhere); farther ground is
@@ -49,17 +50,18 @@ pub struct SurfaceArgs {
     /// --max-distance. Neighbours is how many natural neighbours make a height; not with --method pixels
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub layer: Vec<Layer>,
-    /// Make the surface of the highest points: in each cell the highest counts, where it lies, and the others do not. Cells
-    /// without a point are filled by natural neighbours
+    /// Make the surface of the highest points: in each cell the highest counts, where it lies, and the others do not.
+    /// Cells without a point are filled by natural neighbours
     #[arg(long)]
     pub dsm: bool,
-    /// Give heights above this raster (.tif, .vrt, .asc, .zarr), such as the ground's: less its value at the centre of a cell, bilinear. Cells where
-    /// it has none are NODATA
+    /// Give heights above this raster (.tif, .vrt, .asc, .zarr), such as the ground's: less its value at the centre of
+    /// a cell, bilinear. Cells where it has none are NODATA
     #[arg(long, value_name = "RASTER")]
     pub above: Option<PathBuf>,
-    /// Lines that no triangle crosses, such as ridges, banks and walls: GeoJSON, FlatGeobuf (.fgb), GeoParquet (.parquet), GeoPackage (.gpkg) or Shapefile (.shp). They become
-    /// sites, a cell apart or nearer; a line without heights takes those of the points. A cell nearer to a line than half its side
-    /// may have natural neighbours on both sides
+    /// Lines that no triangle crosses, such as ridges, banks and walls: GeoJSON, FlatGeobuf (.fgb), GeoParquet
+    /// (.parquet), GeoPackage (.gpkg) or Shapefile (.shp). They become sites, a cell apart or nearer; a line without
+    /// heights takes those of the points. A cell nearer to a line than half its side may have natural neighbours on
+    /// both sides
     #[arg(long, value_name = "LINES")]
     pub breaklines: Option<PathBuf>,
     /// Natural neighbours by exact geometry, or by the pixels of a raster: exact or pixels
@@ -72,9 +74,9 @@ pub struct SurfaceArgs {
     /// The height of several points at one place, with --method pixels in one pixel: mean, min, max, first or last
     #[arg(long, value_name = "POLICY", default_value = "mean")]
     pub duplicates: Duplicates,
-    /// With --method pixels: how far a DEM cell looks for ground that it would take over, in DEM cells; "inf" for no limit.
-    /// In gaps wider than twice that heights are not those of natural neighbours [default: 3 with weights sibson, inf with
-    /// others]
+    /// With --method pixels: how far a DEM cell looks for ground that it would take over, in DEM cells; "inf" for no
+    /// limit. In gaps wider than twice that heights are not those of natural neighbours [default: 3 with weights
+    /// sibson, inf with others]
     #[arg(long, value_name = "CELLS", value_parser = number, allow_negative_numbers = true)]
     pub query_radius: Option<f64>,
     /// With --method pixels: how far from a point cells use it, in DEM cells, as published. Where a cell loses a
@@ -92,10 +94,12 @@ pub struct SurfaceArgs {
 /// How far a DEM cell looks on pixels where no radius is given.
 const DEFAULT_QUERY_RADIUS: f64 = 3.0;
 
-/// Distances within which ground has a height that count as far away where there is no query radius.
+/// If there is no query radius, points count as far away beyond this many times the largest distance of ground with a
+/// height.
 const WIDE: f64 = 10.0;
 
-/// How wide a halo is read first by the exact method, in distances within which ground has a height, and in cells at least.
+/// The width of the halo that the exact method reads first: a multiple of the largest distance of ground with a height,
+/// and the least number of cells.
 const HALO: (f64, f64) = (3.0, 16.0);
 
 /// The names of values other than heights, which every point has.
@@ -202,7 +206,7 @@ impl SurfaceArgs {
             .value_range(range)
     }
 
-    /// What the interpolation fills: numbers wait until the ground is taken off.
+    /// Returns what the interpolation fills. Numbers wait until the ground is subtracted.
     fn fill_of_heights(&self) -> Fill {
         match (&self.above, self.fill) {
             (Some(_), Fill::Value(_)) => Fill::Nodata,
@@ -302,13 +306,13 @@ impl SurfaceArgs {
             ("--query-radius inf", is_on_pixels && self.query_radius().is_infinite()),
             ("--max-distance inf", self.site_reach().is_infinite()),
             ("--weights c1", self.weights == Weights::SibsonC1),
-            // How a line is divided depends on the points beside it, wherever it goes.
+            // The pieces of a breakline depend on the points beside it along its whole length.
             ("--breaklines", self.breaklines.is_some()),
         ];
         options.into_iter().filter(|(_, is_so)| *is_so).map(|(name, _)| name).collect()
     }
 
-    /// How wide the halo of a tile is, in cells, and the options that make it.
+    /// Returns the width of a tile's halo in cells, and the options that decide it.
     pub fn reaches(&self) -> Vec<(&'static str, f64)> {
         let endless = self.endless();
         if !endless.is_empty() {
@@ -320,7 +324,7 @@ impl SurfaceArgs {
         }]
     }
 
-    /// Options that give points a reach, in place of those by which they have none.
+    /// Returns options that give points a finite reach, in place of the options that make it infinite.
     pub fn bounded(&self) -> Vec<&'static str> {
         let is_on_pixels = self.method == Method::Pixels;
         let is_wide = self.query_radius.is_some_and(f64::is_infinite);
@@ -336,7 +340,7 @@ impl SurfaceArgs {
         options.into_iter().filter(|(_, is_needed)| *is_needed).map(|(option, _)| option).collect()
     }
 
-    /// How far from a cell the nearest of the sites may lie by which it has a height.
+    /// Returns the largest distance from a cell to its nearest site at which the cell has a height.
     pub fn site_reach(&self) -> f64 {
         self.max_distance.min(self.region_of_influence())
     }
@@ -351,8 +355,8 @@ impl SurfaceArgs {
         (1.0 + self.site_reach() + 2.0 * self.query_radius().max(1.0)).ceil()
     }
 
-    /// Whether a part of a DEM has the bits of the whole: on pixels, where sums are of integers. By the exact method it
-    /// has the whole's heights to rounding.
+    /// Returns whether a part of a DEM has the bits of the whole. The pixel method sums integers, so it has. By the
+    /// exact method a part has the whole's heights to rounding.
     pub fn is_exact_in_parts(&self) -> bool {
         self.method == Method::Pixels
     }

@@ -1,14 +1,13 @@
 //! A simulated airborne survey, for a first run without data.
 //!
-//! The landscape is a square of about one square metre per pulse, so that its side follows from
-//! the number of pulses: a tilted plane with hills, a lake, a village whose houses stand on a grid
-//! of plots, and woods with a tree in each cell of a grid. Every question about it ("how high is
-//! the ground at x, y?", "is there a roof?") is answered by arithmetic on the position and by
-//! numbers hashed from the seed, so nothing is stored and any pulse can be fired alone.
+//! The landscape is a square of about one square metre per pulse, so its side follows from the number of pulses. It has
+//! a tilted plane with hills, a lake, a village whose houses stand on a grid of plots, and woods with a tree in each
+//! cell of a grid. Arithmetic on the position, and numbers hashed from the seed, answer every question about it ("how
+//! high is the ground at x, y?", "is there a roof?"). So nothing is stored, and any pulse can be fired alone.
 //!
-//! The aircraft flies parallel strips northward that overlap; its mirror sweeps across the track,
-//! to the right and back, once per scan line. A pulse gives one return on bare ground and on
-//! roofs, two or three in a tree (crown, sometimes a branch, ground), and none on the lake.
+//! The aircraft flies parallel strips northward that overlap. Its mirror sweeps across the track, to the right and
+//! back, once per scan line. A pulse gives one return on bare ground and on roofs, two or three in a tree (crown,
+//! sometimes a branch, ground), and none on the lake.
 
 use std::f64::consts::TAU;
 use std::ops::ControlFlow;

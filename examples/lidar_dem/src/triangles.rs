@@ -37,8 +37,8 @@ pub fn mesh_format(path: &Path) -> Result<MeshFormat> {
     }
 }
 
-/// Triangulates the points and writes the mesh; points at one place are one corner, whose height is by the policy. Returns
-/// how many corners and triangles there are.
+/// Triangulates the points and writes the mesh; points at one place are one corner, whose height is by the policy.
+/// Returns how many corners and triangles there are.
 pub fn write(
     output: Output,
     cloud: &Cloud,

@@ -34,13 +34,13 @@ pub struct Areas {
     crs: Option<Crs>,
     /// By feature, the points in it in the order of the tree.
     found: Vec<Vec<u32>>,
-    /// By feature, where in the tree these are; nowhere if the tree has no values.
+    /// For each feature, the places of its points in the tree; empty if the tree has no values.
     places: Vec<Vec<u32>>,
     notes: Vec<String>,
 }
 
 impl Areas {
-    /// Looks for them. What a feature holds is defined at [`geo_io::Polygons`].
+    /// Finds the points of each feature. [`geo_io::Polygons`] defines which points a feature holds.
     pub fn search(path: &Path, asked: Asked<'_>, progress: &dyn Progress) -> Result<Self> {
         let Asked { device, tree, crs, .. } = asked;
         let features = geo_io::read_polygons(path)?;
@@ -130,7 +130,7 @@ impl Areas {
     }
 }
 
-/// The names of the columns of a table of points. A value that has the name of another column is called a value.
+/// The names of the columns of a table of points. A value whose name another column has gets `value` in its name.
 fn columns(values: &[Values], has_rows: bool) -> Vec<String> {
     let first = ["polygon", "point", "x", "y"].map(str::to_owned);
     let last = has_rows.then(|| "row".to_owned());
@@ -157,7 +157,7 @@ fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('"', "\"\""))
 }
 
-/// What a number of a column of values stands under in a file of polygons.
+/// Returns the name of a statistic of a column of values, in a file of polygons.
 fn property(values: &Values, what: &str) -> String {
     format!("{}_{what}", values.name())
 }
@@ -228,7 +228,8 @@ fn notes(
     Ok(notes)
 }
 
-/// What to say of polygons that reach across the antimeridian: GeoJSON has them cut there, and all edges straight on the map.
+/// Returns a note on polygons across the antimeridian: GeoJSON expects them cut there, and all edges straight on the
+/// map.
 fn note_on_antimeridian(
     path: &Path,
     features: &Features<geo_io::Polygons>,
@@ -251,8 +252,8 @@ fn note_on_antimeridian(
     ))
 }
 
-/// The points of each feature, from those of each ring: of a polygon those in its outer ring and in none of its holes, of a
-/// feature those in any of its polygons.
+/// Returns the points of each feature, from the points of each ring. A polygon has the points in its outer ring that
+/// lie in none of its holes. A feature has the points of any of its polygons.
 fn in_features(
     features: &[geo_io::Polygons],
     rings: &Lists,

@@ -1,4 +1,4 @@
-//! What is asked of a tree: where its leaves are, and which points lie somewhere.
+//! Questions about a tree: where its leaves are, and which points lie in a place.
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -26,30 +26,32 @@ const NUMBERING: &str = "point numbers count the rows of the tree's inputs from 
 /// Mean radius of the Earth in metres (IUGG, R1).
 const RADIUS: f64 = 6_371_008.8;
 
-/// What is asked of a tree.
+/// The questions about a tree.
 #[derive(clap::Args, Debug)]
 pub struct AskArgs {
-    /// Write all of its leaves, whatever else is asked: polygons (.geojson, .parquet), a table (.csv) or a picture (.png)
+    /// Write all of its leaves, whatever else is asked: polygons (.geojson, .parquet), a table (.csv) or a picture
+    /// (.png)
     #[arg(long, value_name = "PATH")]
     pub leaves: Option<PathBuf>,
     /// Count the points in a rectangle, edges included, and say what their values lie between
     #[arg(long, value_name = "XMIN,YMIN,XMAX,YMAX", allow_hyphen_values = true)]
     pub window: Option<Window>,
-    /// Find the K points nearest to a place: on a plane, or on the globe where x and y are degrees, then in metres along
-    /// great circles
+    /// Find the K points nearest to a place: on a plane, or on the globe where x and y are degrees, then in metres
+    /// along great circles
     #[arg(long, value_name = "X,Y,K", allow_hyphen_values = true)]
     pub nearest: Option<Nearest>,
     /// Count the points in each polygon of a GeoJSON file: those in any of its parts, but not in a hole of the part
     #[arg(long, value_name = "FILE.geojson")]
     pub polygons: Option<PathBuf>,
-    /// Write what was found in them: each point (.csv), or the polygons with their counts and, of each value, the least, the mean
-    /// and the greatest (.geojson). The table also says in
-    /// which row of which file a point stands, if its number does not
+    /// Write what was found in them: each point (.csv), or the polygons with their counts and, of each value, the
+    /// least, the mean and the greatest (.geojson). The table also says in which row of which file a point stands, if
+    /// its number does not
     #[arg(long, value_name = "PATH", requires = "polygons")]
     pub polygons_out: Option<PathBuf>,
 }
 
-/// A tree that was saved, and what is asked of it. It does not keep the names of its inputs, so no answer names files and rows.
+/// A saved tree, and the questions about it. It does not keep the names of its inputs, so no answer names files and
+/// rows.
 #[derive(clap::Args, Debug)]
 #[command(mut_arg("polygons_out", |arg| arg.help("Write what was found in them: each point (.csv), or the polygons with their counts and, of each value, the least, the mean and the greatest (.geojson, .parquet). A point's number is its row in the tree's inputs, one input after the other")))]
 pub struct AskSavedArgs {
@@ -66,8 +68,8 @@ pub struct AskSavedArgs {
 }
 
 impl AskArgs {
-    /// Checks that outputs can be written, of which `outputs` are all that the program writes and `inputs` all that it
-    /// reads, but for the polygons.
+    /// Checks that the outputs can be written. `outputs` are all files that the program writes, and `inputs` all that
+    /// it reads except the polygons.
     pub fn check(
         &self,
         inputs: &[PathBuf],

@@ -1,10 +1,10 @@
-//! The tree that is asked.
+//! The tree that answers questions.
 
 use geo_io::Crs;
 use gpu_core::Device;
 use quadtree_sort::Quadtree;
 
-/// Who is asked.
+/// A tree, and the device that answers questions about it.
 #[derive(Clone, Copy)]
 pub struct Asked<'a> {
     pub device: &'a Device,

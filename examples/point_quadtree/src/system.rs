@@ -10,11 +10,11 @@ use quadtree_sort::Quadtree;
 
 use crate::tree::TreeArgs;
 
-/// The system of points within `bounds`, where `--crs` or their files state one, and what to say of it. Where they state none,
-/// `--geographic` and names of columns such as lon,lat mean WGS 84.
+/// The system of points within `bounds`, where `--crs` or their files state one, and what to say of it. Where they
+/// state none, `--geographic` and names of columns such as lon,lat mean WGS 84.
 ///
 /// # Errors
-/// `--geographic` beside a projected system, and longitudes and latitudes that are none.
+/// `--geographic` beside a projected system, and coordinates out of the range of longitudes and latitudes.
 pub fn of_points(
     args: &TreeArgs,
     stated: Option<Crs>,
@@ -109,8 +109,9 @@ impl Beside<'_> {
     /// What to say of both systems.
     ///
     /// # Errors
-    /// Two systems that are known and differ, and polygons of no globe beside points on one. A GeoJSON file that states none has longitudes and latitudes (RFC 7946), unless
-    /// its coordinates lie among the points, or are none.
+    /// Two systems that are known and differ, and polygons of no globe beside points on one. A GeoJSON file that states
+    /// none has longitudes and latitudes (RFC 7946), unless its coordinates lie among the points, or out of the range
+    /// of degrees.
     pub fn notes(&self) -> Result<Vec<String>> {
         let (path, meets) = (self.path.display(), self.meets);
         let mut notes = Vec::new();

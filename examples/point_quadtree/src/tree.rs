@@ -19,8 +19,8 @@ use crate::values;
 pub struct TreeArgs {
     #[command(flatten)]
     pub points: PointArgs,
-    /// x and y are degrees of longitude and latitude, and --nearest goes by great circles [default: where --crs, the files or
-    /// names of columns such as lon,lat say so]
+    /// x and y are degrees of longitude and latitude, and --nearest goes by great circles [default: where --crs, the
+    /// files or names of columns such as lon,lat say so]
     #[arg(long)]
     pub geographic: bool,
     /// A cell with more points than this is divided into four
@@ -39,7 +39,8 @@ pub struct TreeArgs {
     pub method: MethodName,
 }
 
-/// Returns an option on points in the words of a tree: of a table it has two columns, and it leaves out what lies outside.
+/// Returns an option on points in the words of a tree: of a table it has two columns, and it leaves out what lies
+/// outside.
 fn of_tree(arg: Arg) -> Arg {
     let arg = arg.help_heading(None);
     match arg.get_id().as_str() {

@@ -15,12 +15,13 @@ use serde_json::Value;
 pub fn check(names: &[String]) -> Result<()> {
     for (i, name) in names.iter().enumerate() {
         ensure!(!name.is_empty(), "--value: a name is missing between the commas");
-        ensure!(!names[..i].contains(name), "--value {name}: the name is given twice");
+        ensure!(!names[..i].contains(name), "--value {name}: name each value once");
     }
     Ok(())
 }
 
-/// The columns of tables, with those of the values: a table must have heights only where they are asked for.
+/// Returns the columns of tables, with the columns of the values. A table must have heights only if the user wants
+/// them.
 pub fn columns(places: CsvColumns, names: &[String]) -> CsvColumns {
     let further: Vec<String> = names.iter().filter(|name| *name != HEIGHT).cloned().collect();
     let has_heights = further.len() < names.len();
@@ -97,8 +98,8 @@ pub fn at(values: &Values, place: usize) -> Number {
     .unwrap_or_else(|| values.at(place).into())
 }
 
-/// The mean of floats between two ends, at least one: with what each step of the sum loses added at the end (Neumaier 1974). Sums of
-/// values near the greatest of f64 are made of smaller ones.
+/// The mean of floats between two ends, at least one: with what each step of the sum loses added at the end (Neumaier
+/// 1974). Sums of values near the greatest of f64 are made of smaller ones.
 fn mean(values: impl Iterator<Item = f64>, [low, high]: [f64; 2]) -> f64 {
     // Fewer than 2^32 values, each below 2^960, have a sum.
     let is_large = low.abs().max(high.abs()) > 2f64.powi(960);

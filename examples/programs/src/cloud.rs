@@ -24,7 +24,7 @@ pub struct Cloud {
     pub y: Vec<f64>,
     /// Height of each point, or what else was measured.
     pub z: Vec<f64>,
-    /// Further values of each point, a column for each that was asked for.
+    /// Further values of each point, a column for each that the caller wants.
     pub values: Vec<Vec<f64>>,
     /// The number of each point among the rows of all inputs, from 0, one input after the other. `None` unless
     /// [`read_numbered`](Self::read_numbered) has read them, and if there are more than 2^32 - 1 rows.
@@ -37,7 +37,7 @@ pub struct Cloud {
     pub ranges: Vec<Option<[f64; 2]>>,
     /// What was read and dropped, one per file.
     pub tallies: Vec<Tally>,
-    /// The points that lie where their files' headers say that there are none, one per file.
+    /// The points outside of the bounds in their file's header, an entry a file.
     pub strays: Vec<Strays>,
     /// What the user should know.
     pub notes: Vec<String>,
@@ -124,7 +124,8 @@ impl Cloud {
         Ok(cloud)
     }
 
-    /// Reads and joins what a filter and a ground keep of files whose coordinate system is settled.
+    /// Reads and joins the points of files that a filter and a ground keep. The files' coordinate system is already
+    /// chosen.
     ///
     /// # Errors
     /// What is wrong with a file.
@@ -180,7 +181,8 @@ impl Cloud {
         self.tallies.iter().map(|tally| tally.read).sum()
     }
 
-    /// Says which row of which file a [number](Self::numbers) is, or which point of a LAS or LAZ file; both are counted from 1.
+    /// Says which row of which file a [number](Self::numbers) is, or which point of a LAS or LAZ file; both are counted
+    /// from 1.
     pub fn row_of(&self, number: u32, inputs: &[PathBuf]) -> String {
         let mut row = u64::from(number);
         let mut files = inputs.iter().zip(&self.tallies);
@@ -198,7 +200,7 @@ impl Cloud {
         [&mut self.x, &mut self.y, &mut self.z].into_iter().chain(&mut self.values)
     }
 
-    /// Adds the points of another cloud of the same columns; nothing else of it.
+    /// Adds the points of another cloud with the same columns, and nothing else.
     pub fn extend(&mut self, mut more: Self) {
         self.values.resize(more.values.len(), Vec::new());
         for (all, more) in self.columns().zip(more.columns()) {
@@ -246,13 +248,15 @@ impl Cloud {
                 bail!("none of the {read} points has a class of {:?}", list.0)
             }
             _ if sum(|t| t.dropped_outside) > 0 => {
-                bail!("none of the {read} points lies in --bounds and is of what is asked for")
+                bail!(
+                    "none of the {read} points lies in --bounds and passes --classes and --returns"
+                )
             }
-            _ => bail!("none of the {read} points is left: see --classes and --returns"),
+            _ => bail!("none of the {read} points passes --classes and --returns"),
         }
     }
 
-    /// Refuses points of which none lies within bounds that `--bounds` led to.
+    /// Refuses points if none lies within the bounds, which follow from `--bounds`.
     ///
     /// # Errors
     /// As said.
@@ -264,7 +268,7 @@ impl Cloud {
         match parallel::first(self.x.len(), FINE, is_within) {
             Some(_) => Ok(()),
             None => bail!(
-                "none of the {} points lies in --bounds and is of what is asked for",
+                "none of the {} points lies in --bounds and passes --classes and --returns",
                 self.x.len()
             ),
         }
@@ -288,8 +292,8 @@ impl Cloud {
         columns.map(|(column, range)| settled(column, *range)).collect()
     }
 
-    /// Refuses a value that no raster of f32 holds, of the heights if they are wanted and of all further values, and says which
-    /// point of the inputs has it.
+    /// Refuses values that no raster of f32 holds, and says which point of the inputs has such a value. It checks all
+    /// further values, and the heights if the run uses them.
     ///
     /// # Errors
     /// As said.
@@ -324,14 +328,15 @@ impl Cloud {
         })
     }
 
-    /// Says which point of the inputs a point is: its file, and its row there, or its number in a LAS or LAZ file. Both are
-    /// counted from one. Reads the inputs anew up to that point, as filters may have left others out; what cannot be read twice is named by
-    /// the place of the point.
+    /// Says which point of the inputs a point is: its file, and its row there, or its number in a LAS or LAZ file. Both
+    /// are counted from one. Filters may have left points out, so this reads the inputs again up to that point. If an
+    /// input cannot be read twice, the text has the point's coordinates.
     pub fn place_of(&self, point: usize, inputs: &[PathBuf], args: &PointArgs) -> String {
         self.places_of(&[point], inputs, &args.columns.names()).remove(0)
     }
 
-    /// As [`place_of`](Self::place_of), of several points, for which the inputs are read once, by the columns that the points were read by.
+    /// Does what [`place_of`](Self::place_of) does for several points. It reads the inputs once, with the columns by
+    /// which the points were read.
     pub fn places_of(
         &self,
         points: &[usize],
@@ -339,7 +344,7 @@ impl Cloud {
         columns: &CsvColumns,
     ) -> Vec<String> {
         let mut sought = Sought::of(self, points);
-        // Noise counts too; of a table without classes none can be asked for.
+        // Noise counts too. A table without classes refuses a filter of classes.
         let all = Filter { classes: Some((0..=255).collect()), ..Filter::default() };
         for path in inputs.iter().filter(|path| path.as_os_str() != "-") {
             let mut before = 0;
@@ -357,7 +362,7 @@ impl Cloud {
                 geo_io::read_batches(path, filter, columns, BATCH, &gpu_core::Silent, &mut take)
             };
             if matches!(read(&all), Err(geo_io::Error::NoAttribute { .. })) {
-                // Whether the point is found is all that is asked.
+                // Errors do not matter: this only searches for the point.
                 read(&Filter::default()).ok();
             }
             if sought.left == 0 {
@@ -427,12 +432,14 @@ impl Cloud {
 }
 
 impl Cloud {
-    /// Why the rectangle of the points is so large: a note on strays, or on points that lie in few parts of it.
+    /// Returns a note why the rectangle of the points is so large: because of strays, or because the points lie in few
+    /// parts of it.
     pub fn note_on_emptiness(&self) -> Option<String> {
         self.note_on_strays().or_else(|| self.note_on_gaps())
     }
 
-    /// A note, if all points lie in few of the equal parts of their rectangle, with the `--bounds` of the fullest.
+    /// Returns a note if the points lie in few of the equal parts of their rectangle. It has the `--bounds` of the
+    /// fullest part.
     fn note_on_gaps(&self) -> Option<String> {
         const SIDE: usize = 64;
         // A line through the rectangle is no gap.
@@ -464,8 +471,8 @@ impl Cloud {
     }
 }
 
-/// Bounds that hold others, with so few digits that people write them: at most a hundredth of the longer side wider on each side.
-/// `None` where floats have no such bounds.
+/// Rounds bounds outwards to as few digits as people would write. On each side they grow by at most a hundredth of the
+/// longer side. `None` if floats have no such bounds.
 fn rounded(b: &Bounds) -> Option<Bounds> {
     let side = (b.max_x - b.min_x).max(b.max_y - b.min_y);
     let least =
@@ -501,7 +508,7 @@ pub fn without_points(paths: &[PathBuf]) -> String {
     }
 }
 
-/// Says of which files no more was read than the header and a sample of the points.
+/// Says which files were read only in part: the header and a sample of the points.
 fn note_on_left_out(files: &[String]) -> Option<String> {
     let first = files.first()?;
     let others = match files.len() - 1 {
@@ -524,7 +531,7 @@ fn kind(path: &Path) -> &'static str {
 
 /// Points whose rows are looked for among all that the inputs have.
 struct Sought {
-    /// By a point's bits: how many of the same were kept before it, and its place in `names`.
+    /// For the bits of a point: how many equal points were kept before it, and its place in `names`.
     points: HashMap<[u64; 3], Vec<(usize, usize)>>,
     names: Vec<Option<String>>,
     /// Those without a name.
@@ -569,7 +576,7 @@ fn bits(point: [f64; 3]) -> [u64; 3] {
     point.map(f64::to_bits)
 }
 
-/// Rounds values to the step of a range that holds them, and gives the range, whose ends are multiples of the step.
+/// Rounds values to the step of a range that holds them. Returns the range, whose ends are multiples of the step.
 fn settled(values: &mut [f64], range: Option<[f64; 2]>) -> Option<ValueRange> {
     let [low, high] = range?;
     let is_beyond = |i: usize| !(low..=high).contains(&values[i]);
@@ -588,8 +595,8 @@ pub fn is_beyond_f32(value: f64) -> bool {
     value.abs() > f64::from(f32::MAX)
 }
 
-/// The step of heights in a range: 0 where they are all the same; `None` where the range is too wide for one that
-/// does not show.
+/// Returns the step of heights in a range: 0 if all heights are equal, and `None` if the range is so wide that rounding
+/// would show.
 pub fn step_of_heights([low, high]: [f64; 2]) -> Option<f64> {
     const COARSEST: f64 = 1.0 / 1024.0;
     if low == high {

@@ -21,12 +21,13 @@ pub struct Files {
 }
 
 impl Files {
-    /// Finds the files in the order given: those of a catalogue in its order, and of points those of a folder or a pattern by name. Of a catalogue
-    /// those are taken that meet the ground which `reach` gives; `given` is the system by `--crs`.
+    /// Finds the files in the order given. Files of a catalogue keep its order; files of points in a folder or of a
+    /// pattern are in the order of their names. From a catalogue it takes the files that meet the ground which `reach`
+    /// gives. `given` is the system by `--crs`.
     ///
     /// # Errors
-    /// A folder without point files, a pattern that no file matches, what is wrong with a catalogue, and an option for catalogues
-    /// without any.
+    /// A folder without point files, a pattern that no file matches, what is wrong with a catalogue, and an option for
+    /// catalogues without any.
     pub fn find(
         inputs: &[PathBuf],
         content: Content,
@@ -133,8 +134,8 @@ fn is_pattern(input: &Path) -> bool {
     input.to_str().is_some_and(|text| text.contains(['*', '?', '['])) && !input.exists()
 }
 
-/// The files that a pattern matches, by name. Names that are not UTF-8 match too: what no letter stands for counts as one
-/// letter.
+/// The files that a pattern matches, by name. Names that are not UTF-8 match too: what no letter stands for counts as
+/// one letter.
 fn matches(pattern: &Path) -> Result<Vec<PathBuf>> {
     let text = pattern.to_string_lossy();
     let mut found = vec![PathBuf::new()];

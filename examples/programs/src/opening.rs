@@ -77,7 +77,7 @@ impl Opening {
         let done = stages.run(name, |progress| {
             work(&Watched { progress, has_failed: &has_failed, is_wanted: &is_wanted })
         });
-        // Where it was told before, or has ended, nobody hears this.
+        // The other thread reads the first message only, and may have ended: an error here means nothing.
         let _ = is_wanted.send(done.is_ok());
         let (device, what, seconds) = opened.join().unwrap_or_else(|panic| resume_unwind(panic));
         stages.note_beside(what, name, seconds);
@@ -97,7 +97,7 @@ impl Progress for Watched<'_> {
         if self.has_failed.load(Ordering::Relaxed) {
             return ControlFlow::Break(());
         }
-        // The first is heard, or none.
+        // The other thread reads the first message only, and may have ended: an error here means nothing.
         let _ = self.is_wanted.send(true);
         self.progress.report(stage, fraction)
     }

@@ -76,8 +76,8 @@ impl<'a> Products<'a> {
         Ok(())
     }
 
-    /// Writes numbers in bands; several must be a GeoTIFF's or Zarr's. One without a name, or of another format, is written as
-    /// [`write_values`](Self::write_values) does.
+    /// Writes numbers in bands; several must be a GeoTIFF's or Zarr's. One without a name, or of another format, is
+    /// written as [`write_values`](Self::write_values) does.
     ///
     /// # Errors
     /// Another format's name, a value that is what stands for none, and those of writing.

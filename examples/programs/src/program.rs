@@ -51,7 +51,7 @@ pub fn warn(name: &str, error: &anyhow::Error) {
     eprintln!("{name}: {}", one_line(&with_tip(error)));
 }
 
-/// Works on as many threads as asked for.
+/// Runs `work` on the number of threads that the user gives.
 fn on_threads(threads: Option<usize>, work: impl FnOnce() -> Result<()>) -> Result<()> {
     if let Some(threads) = threads {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
@@ -95,7 +95,7 @@ fn in_a_line(error: &clap::Error, command: &Command) -> String {
     let parts = parts.map(|part| one_line(part.trim()));
     let parts = parts.filter(|part| {
         let is_tip = part.starts_with("tip: ");
-        // An option that is not known is none of the values.
+        // clap takes an unknown option for a value, and suggests how to pass it as one.
         let is_of_value = part.starts_with("tip: to pass '-");
         let is_answered = is_tip && elsewhere.is_some();
         !(is_answered || is_of_value || part.starts_with("For more information"))
@@ -147,8 +147,9 @@ fn print_instead(words: &[String], command: impl Fn() -> Command) -> Result<bool
     Ok(true)
 }
 
-/// Interruption, termination, the end of memory and of processor time, and whatever else ends a program by default remove
-/// unfinished files and end the program with one line. A file longer than the user's limit is an error of writing.
+/// Interruption, termination, the end of memory and of processor time, and whatever else ends a program by default
+/// remove unfinished files and end the program with one line. A file longer than the user's limit is an error of
+/// writing.
 #[cfg(unix)]
 fn end_cleanly_at_signals(name: &'static str) -> Result<()> {
     use signal_hook::consts::{
@@ -187,8 +188,8 @@ fn end_cleanly_at_signals(name: &'static str) -> Result<()> {
     Ok(())
 }
 
-/// Whether the program was started with a signal switched off, as `nohup` does with SIGHUP: then it stays so. (Linux; elsewhere
-/// none is.)
+/// Whether the program was started with a signal switched off, as `nohup` does with SIGHUP: then it stays so. (Linux;
+/// elsewhere none is.)
 #[cfg(unix)]
 fn is_ignored(signal: i32) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();

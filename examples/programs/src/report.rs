@@ -20,7 +20,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// A line without a field; what goes on under the line above has no heading.
+    /// Adds a line without a field. An empty heading continues the line above.
     pub fn line(&mut self, heading: &str, text: impl Display) {
         // Writing to a string cannot fail.
         let _ = writeln!(self.text, "{heading:<11} {text}");
@@ -91,7 +91,7 @@ impl Report {
     /// The device that did the work and, where `auto` fell back to the CPU, why.
     pub fn device(&mut self, device: &Device, asked: DeviceChoice) {
         let name = match device {
-            // As many threads as this program was given, which may be fewer than there are.
+            // The number of threads that this program uses, which may be fewer than the machine has.
             Device::Cpu => format!("CPU ({} threads)", rayon::current_num_threads()),
             // Without CUDA there is no other.
             #[allow(unreachable_patterns)]
@@ -157,7 +157,7 @@ impl Report {
         }
     }
 
-    /// Seconds per stage, and per part of a stage; those of all, and the stage to which most of them go.
+    /// Adds the seconds of each stage and of its parts, the sum, and the slowest stage.
     pub fn stages(&mut self, stages: &Stages) {
         let mut seconds = Map::new();
         for stage in stages.done() {
@@ -179,7 +179,7 @@ impl Report {
         }
     }
 
-    /// What ran beside those stages, and is in none of their seconds but as far as it was waited for.
+    /// Adds the work that ran beside the stages. The stages' seconds include only the time that they waited for it.
     pub fn beside(&mut self, beside: impl IntoIterator<Item = Beside>) {
         for Beside { what, stages, seconds } in beside {
             self.line("beside", format_args!("{seconds:>8.3} s  {what}, during {stages}"));
@@ -202,8 +202,8 @@ impl Report {
         }
     }
 
-    /// Prints the report as asked for, to standard error where a result went to standard output; a reader
-    /// that went away is no error.
+    /// Prints the report in the form that the options say. If a result went to standard output, the report goes to
+    /// standard error. A reader that has gone is no error.
     pub fn print(&self, how: &RunArgs, is_output_taken: bool) {
         use std::io::Write as _;
         let text = match (how.quiet, how.json) {
@@ -225,7 +225,7 @@ impl Report {
     }
 }
 
-/// Why a report could not be written, which ends the program with an error when all else is done.
+/// Why a report could not be written. The program fails with it after all else is done.
 static LOST: Mutex<Option<std::io::Error>> = Mutex::new(None);
 
 /// Why this program's report could not be written, if so.
@@ -245,7 +245,7 @@ fn ends_of(values: &[f32]) -> (usize, Option<(f32, f32)>) {
     (count, (count > 0).then_some((low, high)))
 }
 
-/// How many values there are that are not NaN, and the lowest and the highest of them.
+/// The number of values that are not NaN, and the lowest and the highest of them.
 fn summary(values: &[f32]) -> (usize, (f32, f32)) {
     values
         .iter()
@@ -253,8 +253,8 @@ fn summary(values: &[f32]) -> (usize, (f32, f32)) {
         .fold((0, NO_ENDS), |(count, (low, high)), &v| (count + 1, (low.min(v), high.max(v))))
 }
 
-/// Files beside a raster, older than it, that GDAL would take for parts of it: overviews, statistics, a mask. They belong
-/// to a raster that was replaced.
+/// Returns files beside a raster, older than it, that GDAL would take for parts of it: overviews, statistics, a mask.
+/// They belong to a raster that this one replaced.
 fn files_of_another(raster: &Path) -> Vec<PathBuf> {
     let written = |path: &Path| path.metadata().and_then(|about| about.modified()).ok();
     let ending = raster.extension().unwrap_or_default().to_ascii_lowercase();
@@ -271,8 +271,8 @@ fn files_of_another(raster: &Path) -> Vec<PathBuf> {
     files.into_iter().filter(|file| written(file).is_some_and(|old| old < new)).collect()
 }
 
-/// Returns numbers as text with these decimals, and with more where the largest would have fewer than three digits. Very
-/// small and very large ones have an exponent.
+/// Returns numbers as text with these decimals, and with more where the largest would have fewer than three digits.
+/// Very small and very large ones have an exponent.
 pub fn digits<const N: usize>(numbers: [f64; N], decimals: usize) -> [String; N] {
     let largest = numbers.iter().fold(0.0f64, |most, number| most.max(number.abs()));
     if largest > 0.0 && !(1e-4..1e15).contains(&largest) {
@@ -305,7 +305,7 @@ mod tests {
         let (several, slowest) = text(&["read", "write"], &[]);
         assert!(several.trim_end().ends_with("of it the slowest stage: write"), "{several}");
         assert_eq!(slowest, "write");
-        // Of one there is no slowest; its parts stand below it.
+        // With one stage no slowest stage is named, and the parts of the stage stand below it.
         let (one, _) = text(&["tiles"], &[("make", 1.0)]);
         let lines: Vec<_> = one.lines().map(str::trim_end).collect();
         assert!(lines[1].ends_with("1.000 s    make"), "{one}");

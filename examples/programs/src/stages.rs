@@ -56,7 +56,7 @@ impl Default for Running {
 const STEPS: u64 = 1000;
 
 impl Stages {
-    /// Without bars, if asked for.
+    /// Makes an empty list of stages. If `is_quiet`, stages show no bars.
     pub fn new(is_quiet: bool) -> Self {
         let (done, beside) = (Vec::new(), Vec::new());
         Self { is_quiet, begun: Instant::now(), done, beside, running: RefCell::default() }

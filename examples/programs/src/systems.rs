@@ -25,7 +25,8 @@ impl Shared {
     /// Takes what the next file states. Where one alone says what its heights are in, all are taken to be so.
     ///
     /// # Errors
-    /// A system of which x and y are no place on a map, and one that is not that of the files before, where none was given.
+    /// A system of which x and y are no place on a map, and one that is not that of the files before, where none was
+    /// given.
     pub fn take(&mut self, path: &Path, crs: Option<&Crs>) -> Result<()> {
         if self.given.is_some() {
             return Ok(());
@@ -117,10 +118,10 @@ fn name(crs: Option<&Crs>) -> String {
     crs.map_or_else(|| "no named coordinate system".to_owned(), Crs::to_string)
 }
 
-/// Refuses longitudes and latitudes that are none.
+/// Refuses coordinates out of the range of longitudes and latitudes.
 ///
 /// # Errors
-/// As said, with the one that is none.
+/// A longitude or latitude is out of range; the error has it.
 pub fn require_on_globe(path: &Path, crs: &Crs, bounds: Option<Bounds>) -> Result<()> {
     // A rounding beyond.
     const SLACK: f64 = 1e-6;

@@ -19,8 +19,8 @@ pub enum Units {
     },
     /// Plane coordinates.
     Plane {
-        /// Units of the ground in a unit of height: 1 where the system does not say, but for kilometres and the like, beside which
-        /// heights are taken as metres.
+        /// Units of the ground in a unit of height: 1 where the system does not say, but for kilometres and the like,
+        /// beside which heights are taken as metres.
         height: f64,
     },
 }
@@ -119,19 +119,20 @@ fn angle(unit: f64) -> String {
     }
 }
 
-/// Whether a unit of the ground is none that anybody has heights in, such as the kilometre.
+/// Returns whether a unit of the ground is too large for heights, such as the kilometre.
 fn is_large(ground: Option<f64>) -> bool {
     ground.is_some_and(|metres| metres >= 100.0)
 }
 
-/// The radius of the body whose longitudes and latitudes a system has, if it is not the Earth. (Ellipsoids of the Earth differ by
-/// less than a thousandth.)
+/// The radius of the body whose longitudes and latitudes a system has, if it is not the Earth. (Ellipsoids of the Earth
+/// differ by less than a thousandth.)
 pub fn other_body(crs: &Crs) -> Option<f64> {
     const EARTH: f64 = 6_378_137.0;
     crs.equatorial_radius().filter(|radius| (radius / EARTH - 1.0).abs() > 0.01)
 }
 
-/// Refuses longitudes and latitudes that searches along great circles do not know: in grads, and of another body than the Earth.
+/// Refuses longitudes and latitudes that searches along great circles do not know: in grads, and of another body than
+/// the Earth.
 ///
 /// # Errors
 /// As said, with the option that asks for such a search.
@@ -165,7 +166,7 @@ pub fn note_on_degrees(crs: Option<&Crs>) -> Option<String> {
 /// The cell size where none is given: 1 in metres and in units of which nothing is known, 3 in feet.
 ///
 /// # Errors
-/// In degrees and other angles there is none that fits, and one is suggested.
+/// The coordinates are degrees or other angles, for which no default fits. The error suggests a size.
 pub fn default_resolution(crs: Option<&Crs>) -> Result<f64> {
     if let Some(unit) = crs.and_then(Crs::degrees_per_unit) {
         let (words, about_a_metre) = (angle(unit), round(0.00001 / unit));

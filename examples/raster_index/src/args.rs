@@ -44,8 +44,8 @@ pub enum Command {
 
 #[derive(clap::Args, Debug)]
 pub struct BuildArgs {
-    /// The raster (.tif, .vrt, .asc, .zarr, .npy, .npz, .png), or several of one that lie beside each other, or catalogues
-    /// of them (STAC .json, tile indexes). Without one, a seeded sample is made
+    /// The raster (.tif, .vrt, .asc, .zarr, .npy, .npz, .png), or several of one that lie beside each other, or
+    /// catalogues of them (STAC .json, tile indexes). Without one, a seeded sample is made
     #[arg(value_name = "RASTER")]
     pub rasters: Vec<PathBuf>,
     #[command(flatten)]
@@ -53,7 +53,8 @@ pub struct BuildArgs {
     /// The array of an NPZ archive [default: mask, or the only one]
     #[arg(long, value_name = "NAME")]
     pub array: Option<String>,
-    /// Boundaries of bins, rising, with commas between; up to 255, and 65,534 of values of 32 and 64 bits [default: the values themselves]
+    /// Boundaries of bins, rising, with commas between; up to 255, and 65,534 of values of 32 and 64 bits [default: the
+    /// values themselves]
     #[arg(long, value_name = "A,B,C", value_delimiter = ',', allow_hyphen_values = true)]
     pub bins: Vec<Number>,
     /// As many bins with about as many cells each, of values of any type
@@ -80,8 +81,8 @@ pub struct QueryArgs {
     /// The index
     #[arg(value_name = "TREE")]
     pub tree: PathBuf,
-    /// The raster that TREE was built from, where the range cuts through bins; of rasters beside each other each, one after the other, or
-    /// a catalogue of them
+    /// The raster that TREE was built from, where the range cuts through bins; of rasters beside each other each, one
+    /// after the other, or a catalogue of them
     #[arg(long, value_name = "RASTER")]
     pub raster: Vec<PathBuf>,
     #[command(flatten)]
@@ -107,7 +108,8 @@ pub struct QueryArgs {
     /// Rows and columns from the first on and before the second [default: all]
     #[arg(long, value_name = "ROW0,COL0,ROW1,COL1")]
     pub window: Option<Rectangle>,
-    /// The rectangle of the ground whose cells count, in the units of the index's place; a cell that it cuts counts [default: all]
+    /// The rectangle of the ground whose cells count, in the units of the index's place; a cell that it cuts counts
+    /// [default: all]
     #[arg(
         long,
         value_name = "XMIN,YMIN,XMAX,YMAX",
@@ -115,15 +117,15 @@ pub struct QueryArgs {
         conflicts_with = "window"
     )]
     pub bounds: Option<Extent>,
-    /// Another index and its range, which a cell must satisfy as well; may be given several times. Its cells may be of another
-    /// size: the finest are found, and a coarser cell counts for those whose centres lie in it
+    /// Another index and its range, which a cell must satisfy as well; may be given several times. Its cells may be of
+    /// another size: the finest are found, and a coarser cell counts for those whose centres lie in it
     #[arg(long, num_args = 2, value_names = ["TREE", "LO,HI"], allow_hyphen_values = true)]
     pub and: Vec<String>,
     /// What is found: rectangles of cells (.geojson, .parquet, .csv), or cells (.npy, .png); may be given several times
     #[arg(short, long, value_name = "PATH")]
     pub output: Vec<PathBuf>,
-    /// The connected regions of the cells that are found, with area and number of cells: outlines with holes (.geojson, .parquet), or a
-    /// table (.csv)
+    /// The connected regions of the cells that are found, with area and number of cells: outlines with holes (.geojson,
+    /// .parquet), or a table (.csv)
     #[arg(long, value_name = "PATH")]
     pub regions: Option<PathBuf>,
     /// Which cells are connected: those that share a side (4), or a corner as well (8)
@@ -213,7 +215,7 @@ impl QueryArgs {
         let has_raster = !(self.raster.is_empty() && self.raster_of.is_empty());
         ensure!(
             self.nodata.is_none() || has_raster,
-            "--nodata is for --raster and --raster-of, and neither is given: an index keeps its own"
+            "--nodata is for --raster and --raster-of: give one of them, or leave out --nodata, since an index keeps its own"
         );
         let mut outputs: Vec<&Path> = self.output.iter().map(PathBuf::as_path).collect();
         for path in &outputs {
@@ -243,7 +245,8 @@ impl QueryArgs {
         self.output.iter().chain(&self.regions).cloned().collect()
     }
 
-    /// What to search on: without a word the CPU, since copying an index to a GPU takes longer than one search.
+    /// Returns the device to search on. The default is the CPU, since copying an index to a GPU takes longer than one
+    /// search.
     pub fn device(&self) -> DeviceChoice {
         match self.run.device {
             DeviceChoice::Auto => DeviceChoice::Cpu,
@@ -251,7 +254,7 @@ impl QueryArgs {
         }
     }
 
-    /// The rows and columns that count of a raster, the finest of those whose index is asked.
+    /// Returns the rows and columns that count. `place` is the finest raster among the indices of the query.
     pub fn window_in(&self, path: &Path, place: &Place) -> Result<Option<Window>> {
         let name = path.display();
         let Some(Extent(bounds)) = self.bounds else {
@@ -318,8 +321,8 @@ fn connectivity(text: &str) -> Result<Connectivity, String> {
     }
 }
 
-/// The cells of a raster along the axes that a rectangle has something of. What it has less than a thousandth of, by rounding, is not
-/// among them, unless there is nothing else.
+/// Returns the cells of a raster that a rectangle overlaps, along each axis. Leaves out cells of which the rectangle
+/// covers less than a thousandth, by rounding, unless there are no others.
 fn cells_of_bounds(bounds: &Bounds, place: &Place) -> Option<Window> {
     const LITTLE: f64 = 1e-3;
     let ends = |[from, to]: [f64; 2], (origin, step): (f64, f64), length: u32| {

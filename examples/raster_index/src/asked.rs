@@ -15,7 +15,7 @@ use crate::place::{Place, place_of, place_of_all, require_common_ground, require
 use crate::trees::{self, AnyTree};
 use crate::values::Values;
 
-/// An index with the range that is asked of it.
+/// An index of a query, with its range.
 pub struct Asked {
     pub path: PathBuf,
     pub tree: AnyTree,
@@ -26,7 +26,7 @@ pub struct Asked {
     raster: Option<(Values, GridSpec)>,
 }
 
-/// The index that is asked, and others with their ranges.
+/// The indices of a query, each with its range. The first one gives the cells.
 pub struct Indices {
     pub first: Asked,
     others: Vec<Asked>,
@@ -79,7 +79,7 @@ impl Indices {
         Ok(Some(self.first.tree.class_set(set)?))
     }
 
-    /// What is asked of each.
+    /// Returns the condition on each index.
     pub fn conditions<'a>(&'a self, set: Option<&'a ClassSet>) -> Result<Vec<Condition<'a>>> {
         let mut conditions = vec![self.first.condition()?];
         conditions.extend(set.map(ClassSet::condition));
@@ -222,7 +222,7 @@ impl Asked {
         };
         bail!(
             "{}: in row {row}, column {column} the value {value} does not match the bin or NODATA of {index}: give the \
-             raster and the --nodata that the index was built with",
+             raster and the --nodata that `raster_index build` had",
             path.display()
         )
     }

@@ -136,7 +136,7 @@ fn made(args: &BuildArgs) -> Result<(Raster, Place)> {
     Ok((raster, Place { grid: GridSpec::of_pixels(side, side), transform: None, crs: None }))
 }
 
-/// The NODATA of rasters beside each other: what was asked for, or what those say that say one.
+/// Returns the NODATA of rasters beside each other: the user's, or else the one that the rasters state.
 pub fn nodata_of<'a>(
     asked: Option<Number>,
     stated: impl Iterator<Item = (&'a PathBuf, Option<Number>)>,

@@ -1,8 +1,9 @@
 //! The type of an index's cells, and values, NODATA and bounds in it.
 //!
-//! Nodes hold values of at most 32 bits. Values of another type become cells of one that holds them all exactly: floats of 16
-//! and 64 bits become f32, integers of 8 and 64 bits i16, i32 or u32. Where a value of 64 bits has no such cell, cells keep the 64 bits,
-//! and codes stand for them; so do then values of 32 bits in rasters beside it.
+//! Nodes hold values of at most 32 bits. Values of other types become cells of a type that holds them all exactly.
+//! Floats of 16 and 64 bits become f32, and integers of 8 and 64 bits i16, i32 or u32. If no such type holds a value of
+//! 64 bits, cells keep the 64 bits, and nodes hold codes for them. Then values of 32 bits in rasters beside it become
+//! cells of 64 bits too.
 
 use std::path::Path;
 
@@ -11,7 +12,7 @@ use geo_io::{ArrayData, Number, SampleType};
 
 use crate::values::Values;
 
-/// The types of cells that values of a type can become, the one that is tried first before the others.
+/// Returns the types of cells that values of a type can become, in the order in which they are tried.
 fn cells_of(values: SampleType) -> &'static [&'static str] {
     match values {
         SampleType::Bool | SampleType::U8 => &["u8"],
@@ -35,8 +36,8 @@ pub fn cell_bytes(cells: &str) -> u64 {
     }
 }
 
-/// What cells have where the values have NODATA: the same value, or where they have not that one NaN, or the end of their type
-/// that is least likely to be a value.
+/// Returns what cells have where the values have NODATA: the same value if the cells' type has it. If not, it is NaN,
+/// or for integers the end of their type that is least likely to be a value.
 fn nodata_in(cells: &str, nodata: Number) -> Number {
     let (kind, other) = match cells {
         "u8" => (SampleType::U8, u8::MAX.into()),
@@ -52,8 +53,8 @@ fn nodata_in(cells: &str, nodata: Number) -> Number {
     kind.value(nodata).filter(|value| *value == nodata).unwrap_or(other)
 }
 
-/// Returns what cells have where the values of rasters have NODATA. Their types may not have the number that was asked for. `None` if NaN
-/// alone stands for NODATA, as where a decimal means another float in each of two types.
+/// Returns what cells have where the values of rasters have NODATA. Their types may lack the number that the user
+/// gives. `None` if NaN alone stands for NODATA, as where a decimal means another float in each of two types.
 pub fn nodata_of_cells(
     cells: &str,
     rasters: &[(&Path, SampleType)],
@@ -148,8 +149,8 @@ pub struct Part<'a> {
 }
 
 impl Part<'_> {
-    /// Refuses values that have no cell of a type. Says whether a value is not NODATA; of those of 32 bits and less that goes without
-    /// a look.
+    /// Refuses values that have no cell of a type. Returns whether a value is not NODATA. Values of 32 bits and less
+    /// are not checked for that.
     ///
     /// # Errors
     /// The first such value.

@@ -1,7 +1,7 @@
 //! `raster_index`: an index of a raster's values, built once and asked often.
 //!
-//! The way from here to the kernel: [`build::build`] calls `ccq_tree::build`, whose `cpu/` and `gpu/` are siblings; the latter
-//! launches the kernels of `kernels-rs/src/ccq/build.rs`.
+//! The way from here to the kernel: [`build::build`] calls `ccq_tree::build`, whose `cpu/` and `gpu/` are siblings; the
+//! latter launches the kernels of `kernels-rs/src/ccq/build.rs`.
 
 mod args;
 mod asked;

@@ -5,8 +5,8 @@ use ccq_tree::Bound;
 use geo_io::{Number, SampleType};
 use gpu_core::Shortest;
 
-/// A number as a bound of cells: the float of their type that it rounds to, among integers the least that is not below it. A cell is
-/// below the number if it is below the bound.
+/// A number as a bound of cells: the float of their type that it rounds to, among integers the least that is not below
+/// it. A cell is below the number if it is below the bound.
 pub fn bound_in(cells: &str, number: Number) -> Bound {
     let rounded = match cells {
         "f32" => at_least(SampleType::F32, number),
@@ -18,7 +18,8 @@ pub fn bound_in(cells: &str, number: Number) -> Bound {
     bound(rounded.filter(|_| !is_open).unwrap_or(number))
 }
 
-/// The least value of a type that is not below a number; of floats the one that a decimal rounds to, but for infinity below.
+/// The least value of a type that is not below a number; of floats the one that a decimal rounds to, but for infinity
+/// below.
 pub fn at_least(kind: SampleType, number: Number) -> Option<Number> {
     let least = kind.at_least(number)?;
     let is_beyond = least.to_f64() == f64::NEG_INFINITY && number.to_f64().is_finite();

@@ -52,8 +52,8 @@ impl Place {
         [left + column * ax + row * bx, top + column * ay + row * by]
     }
 
-    /// Returns the ring through some corners, each a column and a row. The corners must go round counterclockwise
-    /// if rows run from north to south. The ring then does so too, whichever way the rows run.
+    /// Returns the ring through some corners, each a column and a row. The corners must be counter-clockwise if rows
+    /// run from north to south. The ring is counter-clockwise whichever way the rows run.
     pub fn ring(&self, corners: &[[u32; 2]]) -> Vec<[f64; 2]> {
         let corners = corners.iter().chain(corners.first());
         let mut ring: Vec<_> = corners.map(|&[column, row]| self.corner(column, row)).collect();
@@ -171,8 +171,8 @@ fn of_part(error: ccq_tree::Error, places: &[(&Path, &Place)]) -> anyhow::Error 
 /// A raster or an index: its name and its place.
 pub type Lying<'a> = (&'a Path, &'a Place);
 
-/// Refuses a second index of another system than the first, or without ground in common. Of the same sides it is to lie in the
-/// same place.
+/// Refuses a second index of another system than the first, or without ground in common. If both have the same sides,
+/// they must lie in the same place.
 pub fn require_common_ground(first: Lying, second: Lying) -> Result<()> {
     let ((a, its), (b, place)) = (first, second);
     let sides = |place: &Place| (place.grid.width, place.grid.height);
@@ -183,7 +183,7 @@ pub fn require_common_ground(first: Lying, second: Lying) -> Result<()> {
     for (path, place) in [first, second] {
         ensure!(
             place.transform.is_none(),
-            "{}: its cells are turned, mirrored or no squares ({place}): it is asked together with indices of the same cells alone; gdalwarp \
+            "{}: its cells are turned, mirrored or no squares ({place}): a query takes it with indices of the same cells only; gdalwarp \
              makes a raster of squares",
             path.display()
         );
@@ -204,8 +204,8 @@ pub fn require_common_ground(first: Lying, second: Lying) -> Result<()> {
     Ok(())
 }
 
-/// Refuses a second of other sides than the first, of another place or of another system. An array lies nowhere, and so may
-/// its index: those will do, wherever the other lies.
+/// Refuses a second of other sides than the first, of another place or of another system. An array lies nowhere, and so
+/// may its index: those will do, wherever the other lies.
 pub fn require_same_place(first: Lying, second: Lying) -> Result<()> {
     let ((a, its), (b, place)) = (first, second);
     systems::require_same((a, its.crs.as_ref()), (b, place.crs.as_ref()))?;

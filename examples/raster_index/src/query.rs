@@ -96,7 +96,8 @@ fn search(
     })
 }
 
-/// What was found, where rasters have told which cells of the quadrants that a range cuts through are in it: these cells in their place.
+/// What was found, where rasters have told which cells of the quadrants that a range cuts through are in it: these
+/// cells in their place.
 fn by_raster(found: Vec<Quadrant>, mask: &Grid<u8>, query: &Query) -> Vec<Quadrant> {
     let window = query.window.unwrap_or(Window::of(mask.grid()));
     let cells = |quadrant: Quadrant| {

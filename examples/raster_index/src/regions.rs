@@ -95,8 +95,8 @@ impl<'a> Regions<'a> {
     }
 }
 
-/// The area of each region: in square units of the place; of longitudes and latitudes in square metres, on WGS 84 or on the sphere of
-/// another body's equatorial radius.
+/// The area of each region: in square units of the place; of longitudes and latitudes in square metres, on WGS 84 or on
+/// the sphere of another body's equatorial radius.
 fn areas(found: &ccq_tree::Regions, place: &Place) -> Vec<f64> {
     let [_, ax, bx, top, ay, by] = place.geotransform();
     let degrees = place.crs.as_ref().and_then(Crs::degrees_per_unit);
@@ -123,7 +123,8 @@ fn areas(found: &ccq_tree::Regions, place: &Place) -> Vec<f64> {
     areas
 }
 
-/// The area of WGS 84 from the equator to a latitude in degrees, a radian wide, in square metres (Snyder 1987, equation 3-12).
+/// The area of WGS 84 from the equator to a latitude in degrees, a radian wide, in square metres (Snyder 1987, equation
+/// 3-12).
 fn zone(degrees: f64) -> f64 {
     const AXIS: f64 = 6_378_137.0;
     const FLATTENING: f64 = 1.0 / 298.257_223_563;

@@ -4,7 +4,8 @@ use gpu_core::Grid;
 use gpu_core::GridSpec;
 use rayon::prelude::*;
 
-/// A fractal landscape of whole metres: octaves of smoothed noise, each half as high and twice as fine as the one before.
+/// A fractal landscape of whole metres: octaves of smoothed noise, each half as high and twice as fine as the one
+/// before.
 pub fn landscape(side: u32, seed: u64) -> Grid<i16> {
     let height = |column: u32, row: u32| {
         let (mut sum, mut weight, mut cell) = (0.0, 1000.0, 256);

@@ -28,7 +28,7 @@ pub fn of_all<'a>(
     Ok(first.1)
 }
 
-/// The form in which an index keeps a system; a note says where there is none.
+/// Returns the form in which an index keeps a system. If an index cannot keep it, adds a note.
 pub fn kept_or_noted(crs: &Crs, notes: &mut Vec<String>) -> Option<System> {
     let kept = System::of(crs).ok();
     if kept.is_none() {
@@ -37,7 +37,8 @@ pub fn kept_or_noted(crs: &Crs, notes: &mut Vec<String>) -> Option<System> {
     kept
 }
 
-/// What an index keeps as text: a system, and the geotransform of cells that are no squares. Without the latter it is the system alone.
+/// What an index keeps as text: a system, and the geotransform of cells that are no squares. Without the latter it is
+/// the system alone.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Kept {

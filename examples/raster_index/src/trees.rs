@@ -28,8 +28,8 @@ pub struct How {
 }
 
 impl How {
-    /// Whether nodes hold codes: of values of 64 bits, which no node holds, and of bins of those of 32, which takes 8 bytes a node
-    /// and not 12.
+    /// Whether nodes hold codes: of values of 64 bits, which no node holds, and of bins of those of 32, which takes 8
+    /// bytes a node and not 12.
     pub fn is_coded(&self) -> bool {
         match cell_bytes(&self.cells) {
             8 => true,
@@ -318,8 +318,8 @@ fn coded_tree<T: ValueType>(
     }))
 }
 
-/// Writes the index of a raster whose tiles lie in these files, row by row, each of which passes a check, with a reference system as it
-/// is kept.
+/// Writes the index of a raster whose tiles lie in these files, row by row, each of which passes a check, with a
+/// reference system as it is kept.
 ///
 /// # Safety
 /// As [`Tree::map`], of each file.
@@ -331,7 +331,7 @@ pub unsafe fn write_merged(
     system: Option<String>,
     output: Output<'_>,
 ) -> Result<()> {
-    // Of a raster that is smaller than the least tile all is one.
+    // A raster smaller than the least tile is one tile.
     let side = side.max(64);
     if how.is_coded() {
         return of_name!(&how.cells[..], T => {

@@ -15,8 +15,8 @@ use crate::ids::Grid;
 #[derive(Parser, Debug)]
 #[command(name = "sphere_voronoi", version, after_help = AFTER_HELP)]
 pub struct Args {
-    /// Sites: points (.csv, .txt), or - for a table on standard input; or points, lines and polygons (.geojson, .json, .parquet, .fgb,
-    /// .gpkg, .shp), whose edges are arcs of great circles
+    /// Sites: points (.csv, .txt), or - for a table on standard input; or points, lines and polygons (.geojson, .json,
+    /// .parquet, .fgb, .gpkg, .shp), whose edges are arcs of great circles
     #[arg(value_name = "SITES")]
     pub sites: Option<PathBuf>,
     /// A table's columns of longitudes and latitudes in degrees, by name, or by number where no name is that number
@@ -39,8 +39,8 @@ pub struct Args {
     /// id, the site nearest to its centre, and the distance in metres (.csv; .parquet with the centres)
     #[arg(long, value_name = "GRID:LEVEL")]
     pub ids: Option<Grid>,
-    /// Give --output these cells alone, in their order: a table (.csv, .txt, .parquet, .fgb, .gpkg, .shp) of ids as --ids writes them, or as
-    /// numbers of 64 bits. Without a level, --ids h3 and --ids a5 take cells of all levels
+    /// Give --output these cells alone, in their order: a table (.csv, .txt, .parquet, .fgb, .gpkg, .shp) of ids as
+    /// --ids writes them, or as numbers of 64 bits. Without a level, --ids h3 and --ids a5 take cells of all levels
     #[arg(long, value_name = "TABLE", requires = "ids")]
     pub cells: Option<PathBuf>,
     /// The column of the ids, in --cells and in --output

@@ -55,7 +55,7 @@ impl Grid {
     /// Reads ids from a column of a table, of this level where there is one.
     ///
     /// # Errors
-    /// What is wrong with the table; a row that has no id, or one that is none of this grid and level.
+    /// The errors of the table. A row has no id, or an id of another grid or level.
     pub fn read(self, path: &Path, column: &str) -> Result<Vec<u64>> {
         let values = geo_io::read_column(path, column)?;
         let name = path.display();
@@ -102,7 +102,7 @@ impl Grid {
         }
     }
 
-    /// Refuses an id that is none of this grid and level.
+    /// Refuses an id of another grid or level.
     fn require(self, id: u64) -> Result<()> {
         let text = self.text(id);
         let (asked, found, grid) = match self {

@@ -1,4 +1,4 @@
-//! `sphere_voronoi`: sites on the globe in; whose each cell is, regions, areas and a map out.
+//! `sphere_voronoi`: sites on the globe in; the nearest site of each cell, regions, areas and a map out.
 //!
 //! The way from here to the kernel: [`voronoi`](sphere_qtm::voronoi) goes to crate sphere-qtm's `cpu` or `gpu`, which
 //! are siblings; the latter launches the kernels of `kernels-rs/src/sphere_qtm`.
@@ -25,7 +25,7 @@ use sphere_qtm::{Diagram, Latitude, LonLat, Polygon, Shapes, UnitVector};
 use args::Args;
 use ids::Grid;
 
-/// The area of the Earth in square kilometres (of the ellipsoid WGS 84), over that of the sphere of radius 1.
+/// The area of the Earth (of the ellipsoid WGS 84) in square kilometres, divided by the area of the sphere of radius 1.
 const SQUARE_KILOMETRES: f64 = 510_065_621.724 / (4.0 * std::f64::consts::PI);
 
 fn main() -> ExitCode {
@@ -61,8 +61,8 @@ fn run(args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// Places in degrees, of geodetic latitude; of sites that are more than points, the first of each. A feature without geometry is no site: it
-/// has a number, and its place is NaN.
+/// Sites in degrees, with geodetic latitudes. A site that is a shape has the place of its first point. A feature
+/// without geometry is no site: it has a number, and its place is NaN.
 #[derive(Default)]
 struct Sites {
     x: Vec<f64>,
@@ -70,7 +70,7 @@ struct Sites {
     shapes: Option<Shapes>,
     /// The numbers of the shapes, where some features have none.
     numbers: Option<Vec<u32>>,
-    /// Those of the features, which their regions keep.
+    /// The properties of the features, which their regions keep.
     properties: Vec<Properties>,
     /// How they lie on the sphere.
     latitude: Latitude,
@@ -261,7 +261,7 @@ fn write(
     Ok(())
 }
 
-/// Writes the site that is nearest to the centre of each cell of another grid: of those asked for, or of all.
+/// Writes the site that is nearest to the centre of each cell of another grid: the cells of `--cells`, or all.
 fn write_ids(args: &Args, grid: Grid, sites: &Sites, progress: &dyn Progress) -> Result<()> {
     let key = args.cell_column.as_str();
     let ids = match &args.cells {
@@ -274,7 +274,7 @@ fn write_ids(args: &Args, grid: Grid, sites: &Sites, progress: &dyn Progress) ->
     let latitudes = sites.latitudes_on_sphere();
     let all = Points::new(&sites.x, &latitudes);
     let found = sphere_qtm::nearest_sites(&all, &Points::new(&x, &y), 1, progress)?;
-    // Of the sphere with the Earth's area.
+    // The radius of the sphere with the Earth's area.
     let radius = 1e3 * SQUARE_KILOMETRES.sqrt();
     let nearest = found.sites.iter().zip(found.distances.iter().map(|distance| distance * radius));
     let rows = ids.iter().zip(nearest);
@@ -300,7 +300,7 @@ fn write_ids(args: &Args, grid: Grid, sites: &Sites, progress: &dyn Progress) ->
     Ok(geo_io::write_geoparquet_features(output, features, Some(&wgs_84()?))?)
 }
 
-/// The system of files that are not GeoJSON, which has it without a statement.
+/// Returns WGS 84, the coordinate system that files state. GeoJSON means it without a statement.
 fn wgs_84() -> Result<Crs> {
     Ok(Crs::parse("EPSG:4326")?)
 }

@@ -62,7 +62,7 @@ impl View {
                 })
             })
             .collect();
-        // Where sites crowd, dots would hide their regions.
+        // Where sites lie dense, dots would hide their regions.
         let is_large = u64::from(width) * u64::from(height) > 400 * sites.len() as u64;
         for &site in sites.iter().filter(|_| is_large) {
             let Some((x, y)) = self.pixel(site) else { continue };

@@ -94,8 +94,8 @@ fn all_files_are_written_and_agree() {
     assert!(std::fs::metadata(at("map.png")).unwrap().len() > 100);
 }
 
-/// The area of WGS 84 from the equator to a latitude, over its equatorial radius squared, a radian wide: the integral of what
-/// a degree of latitude and one of longitude measure, by Simpson's rule.
+/// The area of WGS 84 from the equator to a latitude, a radian wide, over the equatorial radius squared. Simpson's rule
+/// integrates the lengths of a degree of latitude and of longitude.
 fn zone(degrees: f64) -> f64 {
     let e2 = 6.694_379_990_141_316e-3;
     let density = |phi: f64| (1.0 - e2) * phi.cos() / (1.0 - e2 * phi.sin().powi(2)).powi(2);
@@ -105,8 +105,8 @@ fn zone(degrees: f64) -> f64 {
     ((1..steps).map(term).sum::<f64>() + density(0.0) + density(end)) * h / 3.0
 }
 
-/// The area of WGS 84 within a ring whose edges are straight between longitudes and latitudes, in square kilometres: the
-/// integral of the zone below it along the ring.
+/// The area of WGS 84 within a ring whose edges are straight between longitudes and latitudes, in square kilometres:
+/// the integral of the zone below it along the ring.
 fn area_on_ellipsoid(ring: &serde_json::Value) -> f64 {
     let places: Vec<[f64; 2]> = serde_json::from_value(ring.clone()).unwrap();
     let of_edge = |edge: &[[f64; 2]]| {
@@ -453,7 +453,8 @@ fn version_completions_and_page_are_printed() {
     PROGRAM.prints_its_version_completions_and_page(tempfile::tempdir().unwrap().path());
 }
 
-/// Cells whose centres are published: of H3's base cell 0, and of HEALPix's squares, whose latitudes are those of sines 2/3 and 1/12.
+/// Cells whose centres are published: of H3's base cell 0, and of HEALPix's squares, whose latitudes are those of sines
+/// 2/3 and 1/12.
 #[test]
 fn cells_of_other_grids_have_the_site_nearest_to_their_centres() {
     let folder = with_sites();

@@ -87,7 +87,7 @@ pub struct OutputArgs {
 }
 
 impl OutputArgs {
-    /// The products that are asked for, and where they go.
+    /// Returns the products that the user wants, and their paths.
     pub fn wanted(&self) -> impl Iterator<Item = (Name, &PathBuf)> {
         Name::ALL.into_iter().filter_map(|name| Some((name, self.path(name)?)))
     }
@@ -152,7 +152,7 @@ impl Args {
         self.drawing.check(&names)?;
         let outputs = self.paths();
         let options = Name::ALL.map(Name::option).join(", ");
-        ensure!(!outputs.is_empty(), "no product is asked for: give one of {options}");
+        ensure!(!outputs.is_empty(), "no product: give one of {options}");
         let outputs: Vec<&Path> = outputs.into_iter().map(PathBuf::as_path).collect();
         let inputs: Vec<PathBuf> =
             std::iter::once(&self.dem).chain(&self.drawing.colours).cloned().collect();
@@ -163,7 +163,7 @@ impl Args {
         Ok(())
     }
 
-    /// The products that are asked for.
+    /// Returns the products that the user wants.
     pub fn names(&self) -> Vec<Name> {
         self.outputs.wanted().map(|(name, _)| name).collect()
     }

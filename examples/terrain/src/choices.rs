@@ -191,7 +191,7 @@ impl MethodArgs {
     /// Refuses what no product can be made with, before any height is read.
     ///
     /// # Errors
-    /// An option is given for a product that is not asked for.
+    /// The user gives an option for a product that the run does not make.
     pub fn check(&self, names: &[Name]) -> Result<()> {
         let is_given = [
             (self.slope_unit != UnitName::Degrees, "--slope-unit", Name::Slope),
@@ -202,15 +202,15 @@ impl MethodArgs {
         for (is_given, option, name) in is_given {
             ensure!(
                 !is_given || names.contains(&name),
-                "{option} is for {}, which is not asked for",
+                "{option} is for {}: give both or neither",
                 name.option()
             );
         }
         Ok(())
     }
 
-    /// The parameters of a product, on square cells of side 1: those of the light for relief, and none for what is made of heights
-    /// alone.
+    /// The parameters of a product, on square cells of side 1: those of the light for relief, and none for what is made
+    /// of heights alone.
     pub fn params(&self, name: Name) -> Option<ProductParams> {
         let gradient = match self.gradient {
             GradientName::Horn => Gradient::Horn,

@@ -79,7 +79,11 @@ impl FromStr for Table {
             match words.first() {
                 Some(word) if word.starts_with('#') && line.contains("COLOR_MODEL") => {
                     let is_rgb = line.contains("COLOR_MODEL = RGB");
-                    ensure!(is_rgb, "{}: the only COLOR_MODEL that is read is RGB", about());
+                    ensure!(
+                        is_rgb,
+                        "{}: its COLOR_MODEL is not RGB, the only one that terrain reads",
+                        about()
+                    );
                     is_cpt = true;
                 }
                 Some(word) if word.starts_with(['#', '/']) => {}
@@ -100,7 +104,8 @@ fn number(text: &str) -> Result<f64> {
     Ok(number)
 }
 
-/// A colour of red, green and blue, and opacity unless it is 255. Of decimals the whole part counts, as gdaldem has it.
+/// Reads a colour of red, green and blue, and an opacity, by default 255. Like gdaldem, it ignores the decimals of a
+/// number.
 fn rgb(parts: &[&str]) -> Result<Colour> {
     let mut colour = [255; 4];
     for (part, text) in colour.iter_mut().zip(parts) {
@@ -112,8 +117,8 @@ fn rgb(parts: &[&str]) -> Result<Colour> {
     Ok(colour)
 }
 
-/// A line: a height, and a name and perhaps the opacity, or numbers of red, green, blue, and opacity unless it is 255. What follows is a
-/// label.
+/// Reads a line: a height, then a name and perhaps an opacity, or numbers of red, green and blue and perhaps an
+/// opacity. The rest of the line is a label.
 fn entry(words: &[&str]) -> Result<(Height, Colour)> {
     let height = match (words[0], words[0].strip_suffix('%')) {
         (text, _) if text.eq_ignore_ascii_case("nv") => Height::Nodata,
@@ -143,8 +148,8 @@ fn entry(words: &[&str]) -> Result<(Height, Colour)> {
     Ok((height, colour))
 }
 
-/// A line of a GMT palette: two heights with their colours, or the colour of NODATA. Those of what lies below and above (B, F) do not
-/// count, as in gdaldem.
+/// Reads a line of a GMT palette: two heights with their colours, or the colour of NODATA. Like gdaldem, it ignores the
+/// colours of heights below and above the palette (B, F).
 fn slice(words: &[&str]) -> Result<Vec<(Height, Colour)>> {
     Ok(match words {
         ["B" | "F" | "b" | "f", ..] => Vec::new(),
@@ -173,8 +178,8 @@ impl Table {
         self.0.iter().any(|(height, _)| matches!(height, Height::Share(_)))
     }
 
-    /// The colours of a DEM from a lowest to a highest height, for whose NODATA a number may stand: a line with that number is one of
-    /// NODATA.
+    /// Returns the colours of a DEM from a lowest to a highest height. If a number stands for NODATA, a line with that
+    /// number has the colour of NODATA.
     pub fn colours(&self, range: [f32; 2], nodata: Option<f64>, between: Between) -> Colours {
         let [low, high] = range.map(f64::from);
         let nodata = nodata.map(|nodata| nodata as f32).filter(|nodata| nodata.is_finite());
@@ -224,7 +229,7 @@ impl Colours {
     }
 }
 
-/// Parts lines of one height by roundings, as gdaldem does: at that height the colour may be between theirs.
+/// Moves lines of one height apart by a rounding, as gdaldem does. At that height the colour may be between theirs.
 fn part_equal(known: &mut [(f64, Colour)]) {
     let mut first = 0;
     while first < known.len() {
@@ -248,8 +253,8 @@ fn part_equal(known: &mut [(f64, Colour)]) {
     }
 }
 
-/// Puts the line of NODATA among others, as gdaldem does: it blends with none. Heights on either side have the colour of the next line
-/// there, those beyond all other lines that of NODATA.
+/// Puts the line of NODATA among the others, as gdaldem does. It blends with none: heights on either side have the
+/// colour of the next line on their side. Heights beyond all other lines have the colour of NODATA.
 fn part_at(known: &mut Vec<(f64, Colour)>, nodata: f64, colour: Colour) {
     let at = known.partition_point(|(height, _)| *height < nodata);
     let before = at.checked_sub(1).map(|before| known[before].1);

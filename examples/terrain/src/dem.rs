@@ -29,7 +29,7 @@ pub struct Dem {
 }
 
 impl Dem {
-    /// Opens a DEM, and reads no heights. The side of a cell is given where the file may not say it.
+    /// Opens a DEM, and reads no heights. The caller gives the side of a cell for files that may not state it.
     ///
     /// # Errors
     /// What is wrong with the file or its place.
@@ -42,7 +42,7 @@ impl Dem {
         Ok(Self { path: path.to_owned(), file, lie, all: None })
     }
 
-    /// Refuses a DEM in degrees of another body than the Earth, where a product depends on their lengths.
+    /// Refuses a DEM in degrees of another body than the Earth if a product depends on the length of a degree.
     ///
     /// # Errors
     /// As said.
@@ -86,7 +86,7 @@ impl Dem {
         Ok(())
     }
 
-    /// The lowest and the highest finite height, the wrong way round where there is none.
+    /// The lowest and the highest finite height; the lowest is above the highest if there is none.
     ///
     /// # Errors
     /// The errors of [`heights`].
@@ -177,7 +177,7 @@ impl<'a> Strip<'a> {
         self.heights.drain(..(rows.start - self.held.start) * width);
         self.held.start = rows.start;
         if rows.end > self.held.end {
-            // A tile is unpacked whole, whatever part of it is asked for.
+            // The reader unpacks whole tiles, whatever part of them the caller wants.
             let end = rows.end.next_multiple_of(TILE).min(height);
             self.heights.extend(heights(&self.dem.file, self.held.end..end, 0..width)?);
             self.held.end = end;
@@ -340,7 +340,7 @@ impl Part {
         Ok(self.cut(made.values(), self.rows.clone(), self.columns.clone()))
     }
 
-    /// The part's own of what there is for each cell of its window.
+    /// Returns the part's own cells of a window.
     pub fn own(&self, window: &[f32]) -> Vec<f32> {
         self.cut(window, self.rows.clone(), self.columns.clone())
     }
@@ -368,7 +368,8 @@ impl Part {
     }
 }
 
-/// The first cell whose product is no number because heights around it, all of which are finite, are too large; and the largest of these.
+/// Returns the first cell whose product is infinite or NaN because the finite heights around it are too large, and the
+/// largest of these heights.
 fn overflow(heights: &[f32], made: &[f32], width: usize) -> Option<(usize, f32)> {
     /// Below it no sum of squares of differences of heights overflows.
     const LARGE: f32 = 1e18;
@@ -380,7 +381,7 @@ fn overflow(heights: &[f32], made: &[f32], width: usize) -> Option<(usize, f32)>
     let last_row = heights.len() - width;
     let mut suspects = (0..made.len()).filter(|&i| match made[i] {
         value if value.is_infinite() => true,
-        // Of level ground, at the border and beside NODATA there is none either way.
+        // NaN is right for level ground, at the border and beside NODATA. It is suspect only with large heights.
         value => has_large && value.is_nan(),
     });
     suspects.find_map(|i| {

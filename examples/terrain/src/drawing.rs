@@ -45,7 +45,7 @@ impl DrawingArgs {
             [(self.colours.is_some(), "--colours"), (self.between != Between::Linear, "--between")]
         {
             let is_used = !is_given || is_coloured;
-            ensure!(is_used, "{option} is for --color-relief, which is not asked for");
+            ensure!(is_used, "{option} is for --color-relief: give both or neither");
         }
         Ok(())
     }

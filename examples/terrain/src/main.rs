@@ -1,7 +1,7 @@
 //! `terrain`: a DEM in; slope, aspect, hillshade, curvature, ruggedness, relief and contour lines out.
 //!
-//! The way from here to the kernel: [`dem::Part::make`] calls `terrain_grid::product`, whose `cpu.rs` and `gpu.rs` are siblings;
-//! the latter launches the kernels of `kernels-rs/src/terrain/strips.rs`.
+//! The way from here to the kernel: [`dem::Part::make`] calls `terrain_grid::product`, whose `cpu.rs` and `gpu.rs` are
+//! siblings; the latter launches the kernels of `kernels-rs/src/terrain/strips.rs`.
 
 mod args;
 mod choices;
@@ -31,7 +31,7 @@ use drawing::Drawing;
 use rows::Making;
 use scale::CommandLine;
 
-/// The largest DEM in bytes of heights that is kept in memory where it is gone through more than once.
+/// A DEM whose heights take at most this many bytes stays in memory if several products read it.
 const KEPT: usize = 1 << 28;
 
 fn main() -> ExitCode {
@@ -136,7 +136,7 @@ fn write_contours(
     (dem, device): (&Dem, &Device),
     progress: &dyn Progress,
 ) -> Result<usize> {
-    let heights = dem.all().context("the heights were not read")?;
+    let heights = dem.all().context("the heights are not in memory")?;
     let lines = drawing.lines((heights, dem), device, progress);
     let lines = lines.with_context(|| dem.path().display().to_string())?;
     let of_file = lines.iter().map(|line| Ok((line.level, &line.points)));

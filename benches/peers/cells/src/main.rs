@@ -1,6 +1,6 @@
-//! Times from places in degrees to the ids of their cells, on one thread: `cells [PLACES]`, a million random ones without. Cells are some
-//! 10 m wide at QTM's level 20, HEALPix's and S2's 20, H3's 12 and A5's 19. Rows as `benches` prints them: the median, the least and the most
-//! milliseconds of 7 runs.
+//! Times from places in degrees to the ids of their cells, on one thread: `cells [PLACES]`, a million random ones
+//! without. Cells are some 10 m wide at QTM's level 20, HEALPix's and S2's 20, H3's 12 and A5's 19. Rows as `benches`
+//! prints them: the median, the least and the most milliseconds of 7 runs.
 
 use std::hint::black_box;
 use std::time::Instant;

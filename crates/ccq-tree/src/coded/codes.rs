@@ -121,7 +121,7 @@ impl<T: Number> Codes<T> {
         Ok(Self { values: ranks.into_iter().map(T::of_rank).collect(), are_bins: false })
     }
 
-    /// For each of these codes that of the whole; nothing where they are the same.
+    /// Returns the whole's code for each of these codes; nothing if the codes are the same.
     pub(super) fn in_whole(&self, whole: &Self) -> Result<Vec<u32>> {
         if self.values.len() == whole.values.len() {
             return Ok(Vec::new());
@@ -187,7 +187,7 @@ impl<T: Number> Codes<T> {
         Ok(Grid::new(codes, *raster.grid())?)
     }
 
-    /// What a range of values means for codes, as keys.
+    /// Returns a range of values as ranges of codes.
     pub(crate) fn ranges(&self, (low, high): (Bound, Bound)) -> Ranges {
         let rank = |value: &T| value.rank().map_or(0, u128::from);
         let (low, end) = (first_rank::<T>(low), end_rank::<T>(high));
@@ -213,7 +213,7 @@ impl<T: Number> Codes<T> {
         Ranges { inside, touched: Keys::new(first as u64, last as u64 + 1), raw }
     }
 
-    /// What a code stands for: a value, or the number of a bin.
+    /// Returns what a code stands for: a value, or the number of a bin.
     pub(crate) fn bound(&self, code: u32) -> Bound {
         match self.values.get(code as usize) {
             Some(value) if !self.are_bins => value.bound(),

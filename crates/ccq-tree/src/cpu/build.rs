@@ -1,9 +1,9 @@
 //! The build on the CPU.
 //!
-//! 1. Tier by tier from the cells up, each square of 64 x 64 elements is reduced to one element of the tier above,
-//!    and its nodes are counted, level by level.
-//! 2. A scan of all counts gives where each square's nodes of each level begin.
-//! 3. Each square that is divided is reduced once more, and its nodes are written.
+//! 1. Tier by tier from the cells up, reduce each square of 64 x 64 elements to one element of the tier above, and
+//!    count its nodes, level by level.
+//! 2. Scan all counts: this gives where each square's nodes of each level begin.
+//! 3. Reduce each divided square once more, and write its nodes.
 
 use gpu_core::{GridView, Progress, host_memory, parallel};
 use kernels_rs::ccq::LEVELS;
@@ -98,7 +98,7 @@ fn build_tiles<T: Cell>(
     Forest::of_parts(tiling, params, &tiers, &counts, nodes, presence)
 }
 
-/// What a tier is made of.
+/// The elements that a tier reduces.
 pub(super) trait Source: Sync {
     /// The element at a place in its raster.
     fn element(&self, index: usize) -> Summary;
@@ -317,7 +317,7 @@ pub(super) fn write<T: Cell>(
     });
 }
 
-/// What squares write to: nodes by their positions.
+/// The arrays that squares write to: nodes by their positions.
 pub(super) struct Output<'a, T: Cell> {
     /// Where the nodes of each level of each square begin.
     pub starts: &'a [u32],

@@ -18,7 +18,7 @@ pub(crate) trait Tiles<T: Cell>: Sync {
     fn count(&self) -> usize;
     /// The tree of the only tile.
     fn only(&self) -> Option<&Tree<T>>;
-    /// What a tile holds, by the root of its tree.
+    /// Returns the range of a tile's values, by the root of its tree.
     fn root(&self, tile: usize) -> Summary;
     /// Where the levels of a tile's tree begin, and its end.
     fn levels(&self, tile: usize) -> &[u64];

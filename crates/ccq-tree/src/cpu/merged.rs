@@ -88,7 +88,7 @@ impl<'a, T: Cell> Merged<'a, T> {
         let top = &self.top;
         let flags = match top.presence().is_empty() {
             true => 0,
-            // Of the cells none has children.
+            // Cells have no children.
             false => top.starts[top.bits as usize],
         };
         let lengths = [merging.total as u64, flags];
@@ -98,7 +98,7 @@ impl<'a, T: Cell> Merged<'a, T> {
         };
         check_system(&top.system)?;
         let begin = to.stream_position()?;
-        // A file that is left in the middle is none.
+        // A header of zeros: a file that is left in the middle is no tree.
         to.write_all(&vec![0; header([0; 2]).len()])?;
         let nodes = self.write_nodes(merging, &mut to)?;
         to.write_all(&vec![0; padding(merging.total * size_of::<Node<T>>())])?;

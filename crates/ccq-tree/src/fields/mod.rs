@@ -1,8 +1,8 @@
-//! Data fields of the user's choice (Zhang et al., 3.1 and 3.2): what a node says of its quadrant beside the least and the greatest
-//! value, such as the sum, or which classes occur.
+//! Data fields of the user's choice (Zhang et al., 3.1 and 3.2). Beside the least and the greatest value, a node then
+//! holds more about its quadrant, such as the sum of its values, or which classes occur.
 //!
-//! A tree without bins has every value, so that fields follow from it in one pass over its nodes, and need not be in its file.
-//! They stand in an array of their own, in the order of the nodes: a search by values reads none of them.
+//! A tree without bins has every value, so fields follow from it in one pass over its nodes, and its file need not hold
+//! them. They stand in an array of their own, in the order of the nodes: a search by values reads none of them.
 
 mod class_set;
 mod ready;
@@ -50,17 +50,17 @@ use crate::{Cell, CodedTree, Codes, Condition, Error, Number, Quadrant, Query, R
 /// # }
 /// ```
 pub trait Aggregate<T>: Sync {
-    /// What a node says.
+    /// The field of a node.
     type Field: Copy + Send + Sync;
 
-    /// The field of so many cells of one value. Of a tree of bins the value is the bin's number.
+    /// Returns the field of `cells` cells of one value. In a tree of bins the value is the bin's number.
     fn of_value(&self, value: T, cells: u64) -> Self::Field;
 
     /// The field of both quadrants together. It is called in Z-order, from the north-west on.
     fn combine(&self, a: Self::Field, b: Self::Field) -> Self::Field;
 }
 
-/// What a search by fields says of a quadrant.
+/// The answer of a search by fields about a quadrant.
 ///
 /// Example: see [`Fields`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

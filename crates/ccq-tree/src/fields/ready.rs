@@ -26,7 +26,9 @@ pub struct Sum;
 pub struct Total<S> {
     /// How many.
     pub cells: u64,
-    /// Their sum, of whole numbers exact: `u64` of `u32`, `i64` of others of at most 32 bits, and `i128` of those of 64. Of `f32` an `f64`, each addition rounded, in the order of the quadrants; of `f64` a [`WideSum`].
+    /// Their sum. Sums of whole numbers are exact: `u64` for `u32`, `i64` for others of at most 32 bits, and `i128` for
+    /// 64 bits. For `f32` the sum is an `f64`, with each addition rounded, in the order of the quadrants. For `f64` it
+    /// is a [`WideSum`].
     pub sum: S,
 }
 
@@ -49,7 +51,7 @@ pub trait Summed: Number {
         + std::fmt::Display
         + PartialEq;
 
-    /// So many times the value.
+    /// Returns the value times `cells`.
     #[doc(hidden)]
     fn times(self, cells: u64) -> Self::Sum;
 
@@ -57,7 +59,7 @@ pub trait Summed: Number {
     #[doc(hidden)]
     fn plus(a: Self::Sum, b: Self::Sum) -> Self::Sum;
 
-    /// The mean of so many values with a sum.
+    /// Returns the mean of `cells` values with a sum.
     #[doc(hidden)]
     fn over(sum: Self::Sum, cells: u64) -> f64;
 }

@@ -14,12 +14,12 @@ pub struct WideSum {
     far: [f64; 2],
 }
 
-/// What values from here on are summed in, and 2^64 itself.
+/// Values from here on are summed in units of 2^64; and 2^64 itself.
 const FAR: f64 = f64::from_bits((1023 + 900) << 52);
 const UNIT: f64 = 18_446_744_073_709_551_616.0;
 
 impl WideSum {
-    /// So many times a value.
+    /// Returns the sum of a value over `cells` cells.
     pub(super) fn of(value: f64, cells: u64) -> Self {
         let count = cells as f64;
         let times = |value: f64| {
@@ -39,7 +39,7 @@ impl WideSum {
         far * UNIT + near
     }
 
-    /// A part of it: the mean of so many values, finite if they are.
+    /// Returns the mean of `cells` values with this sum, finite if they are.
     pub(super) fn over(self, cells: u64) -> f64 {
         let count = cells as f64;
         let part = |[high, low]: [f64; 2]| {

@@ -181,7 +181,7 @@ fn build_tiles<T: Cell>(
     if total > MAX_NODES {
         return Err(Error::TooManyNodes { nodes: total, most: MAX_NODES });
     }
-    // Of one tree the flags of the cells, which are the last, are left out.
+    // A single tree leaves out the flags of the cells, which come last.
     let flags = if starts.len() == 1 { starts[0][tiling.bits as usize] } else { total };
     let flags = if params.may_lack_values::<T>() { flags } else { 0 };
     // SAFETY: the kernels write every node, and with it its flags.
@@ -227,7 +227,7 @@ struct Counted<'a, T> {
     tiers: Vec<Tier>,
     trees: u32,
     bins: Bins,
-    /// What the squares of cells that are divided have in their patches.
+    /// The patches of the divided squares of cells.
     patches: Column<u32>,
     /// The elements above each tier, a summary of three words each.
     elements: Vec<Column<[u32; 3]>>,

@@ -1,8 +1,8 @@
 //! Builds of rasters in host memory on a GPU.
 //!
-//! A raster goes to the device, and its tree comes back, by gpu-core's copies, near the rate of the bus; the build
-//! between them is a small part of the time. Where the device has not the memory for the whole, strips of tiles are
-//! built one after the other, the next one on its way to the device while one comes back, and merged on the host.
+//! A raster goes to the device, and its tree comes back, by gpu-core's copies, near the rate of the bus. The build
+//! between them is a small part of the time. If the whole does not fit the device's memory, strips of tiles are built
+//! one after the other and merged on the host. The next strip goes to the device while one comes back.
 
 use gpu_core::{Column, DeviceGrid, Gpu, GridSlice, GridSpec, GridView, Progress};
 use gpu_scan::gpu::Workspace;
@@ -96,7 +96,7 @@ fn to_device<T: Cell>(
     Ok(DeviceGrid::from_column(column, *raster.grid())?)
 }
 
-/// Copies cells to a new column of a handle, so many at a time. Waits for the copies.
+/// Copies cells to a new column of a handle, this many at a time. Waits for the copies.
 fn to_column<T: Cell>(
     gpu: &Gpu,
     host: &[T],

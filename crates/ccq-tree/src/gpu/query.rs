@@ -19,10 +19,10 @@ use crate::{Bound, Cell, Error, Number, Quadrant, Query, Result};
 /// The most conditions of a query on a device.
 pub const MAX_CONDITIONS: usize = kernels::MAX_CONDITIONS;
 
-/// Blocks that search, which the largest devices have room for at once.
+/// Blocks that search: as many as the largest devices run at once.
 const MAX_BLOCKS: u32 = 2048;
 
-/// What is asked of one raster on the device: see [`crate::Condition`].
+/// A condition on one raster on the device: see [`crate::Condition`].
 ///
 /// Example: see [the module](crate::gpu#examples).
 #[derive(Clone)]
@@ -223,7 +223,7 @@ pub(crate) trait Looked {
     fn kind(&self) -> u32;
     /// The bytes of its cells.
     fn cells(&self) -> In<'_, u8>;
-    /// What a range of values and NODATA are as ranks of its type.
+    /// Returns a range of values, and NODATA, as ranks of the raster's type.
     fn wanted(&self, range: Option<(Bound, Bound)>, nodata: Option<Bound>) -> Wanted;
 }
 
@@ -343,8 +343,8 @@ pub(super) struct Search<'a> {
     pub window: Window,
 }
 
-/// Refuses a tree whose cells are not those of the finest, `levels` times put together: then its nodes are those of a tree over the
-/// finest grid.
+/// Refuses a tree whose cells are not those of the finest grid, joined two by two `levels` times. With such cells the
+/// tree's nodes are those of a tree over the finest grid.
 pub(super) fn require_aligned(own: &GridSpec, finest: &GridSpec, levels: u32) -> Result<()> {
     let sides =
         |grid: &GridSpec, by: u32| [grid.width, grid.height].map(|side| u64::from(side) << by);
@@ -371,11 +371,11 @@ pub(super) fn require_aligned(own: &GridSpec, finest: &GridSpec, levels: u32) ->
     })
 }
 
-/// What a search counts.
+/// The counts of a search.
 pub(super) struct Counted {
     /// The quadrants of each square, and a zero.
     pub counts: Column<u32>,
-    /// The cells of each that satisfy all, and those in doubt.
+    /// For each square, the cells that satisfy all conditions, and the undecided cells.
     pub cells: Column<u64>,
     /// The least key of each, and the greatest; or none.
     pub bounds: Column<u32>,

@@ -162,9 +162,9 @@ fn bounds<T: Cell>(
     Ok((sum.to_host()?[0], (ends[0], ends[1])))
 }
 
-/// Returns the `k` cells with the greatest values in a window, the greatest first. Of equal values the first in
-/// Z-order comes first. The result is that of [`top_k`](crate::top_k()) on the host. Waits for the cells, so it
-/// cannot be captured.
+/// Returns the `k` cells with the greatest values in a window, the greatest first. Among equal values the first in
+/// Z-order comes first. The result is that of [`top_k`](crate::top_k()) on the host. Waits for the cells, so it cannot
+/// be captured.
 ///
 /// The least of the `k` values is found by bisection, with at most 32 counts. Then all leaves from that value on
 /// are fetched. Where many cells have that value, these leaves have more than `k` cells.
@@ -188,7 +188,7 @@ pub fn top_k<T: Cell>(
     if wanted == 0 {
         return Ok(Vec::new());
     }
-    // From `low` on there are as many as wanted, and above `high` there are not.
+    // Enough cells lie from `low` on, and too few above `high`.
     while low < high {
         let middle = high - (high - low) / 2;
         let above = Keys(middle, u32::MAX);

@@ -37,7 +37,7 @@ impl<T: Cell> DeviceTree<T> {
     }
 
     /// Takes columns as a tree of these level starts, which say how many nodes there are. What the nodes hold is not
-    /// looked at: links that lead elsewhere lead nowhere, as [`quadrants`](super::quadrants) sees them.
+    /// checked: links that lead elsewhere lead nowhere, as [`quadrants`](super::quadrants) sees them.
     ///
     /// # Errors
     /// [`gpu_core::Error::Length`] unless there are as many nodes and, where cells may be NODATA, flags of those above

@@ -1,8 +1,9 @@
 //! Trees of another grid than the one that a search goes by.
 //!
-//! The finest grid leads. A cell of it has the value of the other raster's cell in which its centre lies, so that a quadrant stands
-//! for a rectangle of the other's cells. Of the other tree the smallest node that holds the rectangle is kept: its bounds hold for
-//! the rectangle, and once this is a cell, or the node a leaf, they are its value.
+//! The finest grid leads. A cell of it takes the value of the other raster's cell in which its centre lies, so a
+//! quadrant corresponds to a rectangle of the other's cells. The search keeps the other tree's smallest node that holds
+//! the rectangle, whose bounds hold for the rectangle. Once the rectangle is a cell, or the node a leaf, the bounds are
+//! its value.
 
 use gpu_core::GridSpec;
 

@@ -1,9 +1,13 @@
 //! Searches on the CPU.
 //!
-//! A search goes down all trees of its conditions together, from the roots. At a quadrant it stops where some tree has
-//! no value there that could be in its range, or the window has none of it; where all its values are in the
-//! ranges, and it lies in the window; and where all trees have leaves. What is below the levels at which a pool
-//! has work enough goes on side by side; results are in Z-order whatever the number of threads.
+//! A search goes down all trees of its conditions together, from the roots. It stops at a quadrant if
+//!
+//! - some tree has no value there that could be in its range, or the quadrant is outside the window;
+//! - all its values are in the ranges, and it lies in the window;
+//! - all trees have leaves there.
+//!
+//! Below the levels at which a pool has enough work, quadrants are searched in parallel. Results are in Z-order
+//! whatever the number of threads.
 
 mod apart;
 mod mismatch;
@@ -31,8 +35,8 @@ use crate::{Bound, Cell, Error, Node, Number, Query, RasterRef, Result, Tree};
 /// The most conditions of a query.
 pub const MAX_CONDITIONS: usize = 8;
 
-/// What is asked of one raster: values in a range, or any; and the raster itself, where a range that cuts through bins
-/// asks for it.
+/// A condition on one raster: values in a range, or any. It may hold the raster itself, which a range that cuts through
+/// bins needs.
 ///
 /// ```
 /// use ccq_tree::{Condition, Params, Query, build, count};
@@ -73,7 +77,7 @@ impl<'a> Condition<'a> {
         Self { raster: Some((T::raster(raster.values()), *raster.grid())), ..self }
     }
 
-    /// What the range means for the tree's keys.
+    /// Returns the condition's range as ranges of the tree's keys.
     pub(crate) fn ranges(&self) -> Ranges {
         self.range.map_or(Ranges::ALL, |range| self.tree.ranges(range))
     }
@@ -84,7 +88,7 @@ impl<'a> Condition<'a> {
     }
 }
 
-/// A quadrant that a search gives. Of one that the window or the raster's edge cuts, the part inside counts.
+/// A quadrant that a search returns. If the window or the raster's edge cuts it, the part inside counts.
 ///
 /// ```
 /// use ccq_tree::{Condition, Params, Query, Window, build, quadrants};
@@ -111,7 +115,8 @@ pub struct Quadrant {
     pub min: Bound,
     /// The greatest.
     pub max: Bound,
-    /// Whether only some of its cells may be in the ranges, for one cuts through their bin: the raster says which.
+    /// Whether only some of its cells may be in the ranges, since a range cuts through their bin: the raster says
+    /// which.
     pub is_partly: bool,
 }
 
@@ -150,7 +155,7 @@ pub(crate) struct FoundNode {
     pub cells: u64,
 }
 
-/// What `of` makes of each quadrant whose cells satisfy all conditions, in Z-order.
+/// Returns what `of` returns for each quadrant whose cells satisfy all conditions, in Z-order.
 pub(crate) fn each_found<R: Send>(
     conditions: &[Condition<'_>],
     query: &Query,
@@ -232,7 +237,7 @@ impl<T: Cell> Searched for Tree<T> {
     }
 
     fn ranges(&self, (low, high): (Bound, Bound)) -> Ranges {
-        // Of values of at most 32 bits none lies between a whole number and the float next to it.
+        // No value of at most 32 bits lies between a whole number and the float next to it.
         Ranges::of::<T>((low.to_f64(), high.to_f64()), &self.params.bins)
     }
 
@@ -262,7 +267,7 @@ impl<T: Cell> Searched for Tree<T> {
 #[derive(Clone, Copy)]
 struct Visit {
     place: Place,
-    /// Whether the whole square is known to lie in the window: so does then all that is below.
+    /// Whether the whole square is known to lie in the window, and so all quadrants below.
     is_inside: bool,
     nodes: [u32; MAX_CONDITIONS],
     /// The level of the node, in a tree of another grid than the quadrant's.
@@ -289,7 +294,7 @@ struct Hit {
     is_partly: bool,
 }
 
-/// What becomes of a quadrant.
+/// What a search does with a quadrant.
 enum Verdict {
     None,
     Hit(Hit),
@@ -309,14 +314,14 @@ struct Open {
 struct Search<'a> {
     conditions: &'a [Condition<'a>],
     ranges: Vec<Ranges>,
-    /// For each tree of another grid where the cells lie in that.
+    /// For each tree of another grid, where the search's cells lie in it.
     mappings: Vec<Option<Mapping>>,
     grid: GridSpec,
     bits: u32,
     window: Window,
 }
 
-/// Parts that a search is cut into, at least where there are as many: work for all threads.
+/// The least number of parts that a search is cut into, if there are that many: work for all threads.
 const PARTS: usize = 256;
 
 impl<'a> Search<'a> {
@@ -342,7 +347,7 @@ impl<'a> Search<'a> {
         }
         let Some(window) = query.window_in(&grid)? else { return Ok(None) };
         let ranges = conditions.iter().map(Condition::ranges).collect();
-        // Trees of tiles may begin above the smallest square: then all must.
+        // Trees of tiles may begin above the smallest square; then all must.
         let mut alike = conditions.iter().zip(&mappings).filter(|(_, mapping)| mapping.is_none());
         let bits_differ = alike.find(|(condition, _)| condition.tree.bits() != bits);
         if let Some((condition, _)) = bits_differ {
@@ -363,7 +368,7 @@ impl<'a> Search<'a> {
             }
             let mut finer = Vec::new();
             for part in parts {
-                // What stops above is a part of its own, to be found again.
+                // A quadrant where the search stops above is a part of its own, and is found again.
                 if part.place.level < level {
                     finer.push(part);
                     continue;
@@ -414,7 +419,8 @@ impl<'a> Search<'a> {
         Verdict::Hit(Hit { place, node, min, max, is_partly: !all_inside })
     }
 
-    /// Whether the window has all cells of a quadrant, and whether its whole square; `None` where it has no cell.
+    /// Returns whether the window has all cells of a quadrant, and whether it has the whole square; `None` if it has no
+    /// cell.
     fn of_window(&self, visit: &Visit) -> Option<(bool, bool)> {
         if visit.is_inside {
             return Some((true, true));
@@ -450,7 +456,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Takes the smallest node of a tree of another grid that holds a quadrant; `None` where no cell has a value.
+    /// Takes the smallest node that holds a quadrant, in a tree of another grid; `None` if no cell has a value.
     fn hold(&self, i: usize, mapping: &Mapping, visit: &mut Visit) -> Option<()> {
         let rectangle = mapping.rectangle(visit.place.cells(self.bits, &self.grid)?)?;
         let from = Holder { node: visit.nodes[i], level: visit.levels[i] };
@@ -521,7 +527,7 @@ struct Refining<'a> {
 }
 
 impl Refining<'_> {
-    /// Calls `take` with those of some cells of a row that count, counted from the first.
+    /// Calls `take` with each of some cells of a row that counts, by its number from the first of them.
     fn each(
         &self,
         grid: &GridSpec,
@@ -555,8 +561,8 @@ fn lead<'a>(conditions: &[Condition<'a>]) -> &'a dyn Searched {
     trees.reduce(finer).expect("there is a condition")
 }
 
-/// Returns the grid of what a search finds: that of the tree with the smallest cells. Trees of other grids are asked at the centres of its
-/// cells.
+/// Returns the grid of what a search finds: that of the tree with the smallest cells. Trees of other grids are searched
+/// at the centres of its cells.
 ///
 /// ```
 /// use ccq_tree::{Condition, Params, build, search_grid};

@@ -20,8 +20,8 @@ use crate::{Query, Result};
 pub struct Count {
     /// Quadrants.
     pub quadrants: u64,
-    /// Cells that satisfy all conditions: those of quadrants that do wholly, and of the others those that the rasters say
-    /// do, if they are given.
+    /// Cells that satisfy all conditions. These are the cells of quadrants that lie wholly in the ranges and, if the
+    /// rasters are given, the cells of other quadrants that the rasters select.
     pub cells: u64,
     /// Cells that only a raster could decide, which was not given.
     pub unsure: u64,
@@ -143,7 +143,7 @@ fn require_memory(found: &[Quadrant], window: Window) -> Result<()> {
     const FEW: u64 = 1 << 20;
     let cells = found.iter().filter_map(|quadrant| quadrant.cells(window));
     let rows: u64 = cells.map(|cells| u64::from(cells.row1 - cells.row0)).sum();
-    // Those of each quadrant, and all of them.
+    // The runs of each quadrant, and a second list of all of them.
     let bytes = rows.saturating_mul(2 * size_of::<Run>() as u64);
     if rows > FEW { Ok(host_memory::require(bytes)?) } else { Ok(()) }
 }

@@ -9,7 +9,7 @@ use crate::{Bound, Cell, Error, Query, Result, Tree};
 
 use kernels_rs::spatial::morton;
 
-/// What lies in a window.
+/// Statistics of the cells in a window.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Statistics {
     /// Cells that have a value.

@@ -1,7 +1,7 @@
 //! Connected regions of the cells that a search finds.
 //!
-//! Cells come as runs of rows. A union-find joins each run with those of the row above that it touches, the smaller number
-//! always the root: so a region is named by its first run, which has its first cell, on every device.
+//! Cells come as runs of rows. A union-find joins each run with the touching runs of the row above, and the smaller
+//! number is always the root. So a region is named by its first run, which has its first cell, on every device.
 
 mod outline;
 

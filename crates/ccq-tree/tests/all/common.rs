@@ -116,8 +116,8 @@ impl ByDefinition {
             for &(x, y) in &level {
                 let (bounds, is_missing) = held(raster, params, (x, y, side));
                 let (min, max) = bounds.unwrap();
-                // The rule of the paper, NODATA counting as a value of its own: a child is a node if it is not all
-                // NODATA, and its values differ, or differ from its parent's.
+                // The rule of the paper, with NODATA as a value of its own. A child is a node unless all of it is
+                // NODATA, if its values differ from each other or from its parent's.
                 let is_divided = min != max || is_missing;
                 let first = next_first + next.len() as u32;
                 if is_divided {

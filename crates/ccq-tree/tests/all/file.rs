@@ -102,7 +102,7 @@ fn files_with_any_byte_changed_are_refused() {
 #[test]
 fn foreign_files_other_versions_and_other_types_are_named() {
     assert!(refused(b"\x89PNG\r\n\x1a\n, and so on").contains("not a .ccq file"));
-    assert!(refused(b"").contains("cut short"));
+    assert!(refused(b"").contains("ends too early"));
     let mut newer = bytes();
     newer[8] = 4;
     assert!(refused(&newer).contains("version 4"));

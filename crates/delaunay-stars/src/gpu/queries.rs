@@ -255,7 +255,7 @@ impl DeviceLocations {
         self.kinds.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no places.
     pub fn is_empty(&self) -> bool {
         self.kinds.is_empty()
     }

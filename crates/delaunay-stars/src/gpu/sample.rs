@@ -15,7 +15,7 @@ use quadtree_sort::gpu::{DeviceIndex, nearest_in_order};
 use super::{Stars, last_of};
 use crate::Result;
 
-/// Room for so many triangles of each site: a site outside of the sample has 10 on average, another one 6.
+/// Triangles of each site that the memory holds: a site outside of the sample has 10 on average, another one 6.
 const TRIANGLES: usize = 10;
 
 /// The most sites: 32 bits count all their triangles, of hubs four times as many.

@@ -21,11 +21,11 @@ const MAX_WARPS: u64 = 1 << 13;
 /// The byte of which [`NONE`](kernels_rs::stars::NONE) is made.
 const NONE_BYTE: u8 = u8::MAX;
 
-/// Of so many sites searches are always short enough.
+/// With at most this many sites, searches are always short enough.
 const FEW: usize = 4096;
 
-/// How many nodes searches for the stars of so many sites may visit, in units of [`VISITS`]. Then a sample takes over: it costs about as much
-/// as these visits.
+/// Returns how many nodes searches for the stars of `sites` sites may visit, in units of [`VISITS`]. Beyond that a
+/// sample takes over, which costs about as much as these visits.
 pub(super) fn most_visits(sites: usize) -> u32 {
     match sites {
         0..=FEW => u32::MAX,
@@ -33,7 +33,8 @@ pub(super) fn most_visits(sites: usize) -> u32 {
     }
 }
 
-/// The stars of sites. Searches for those of any number of sites may visit `most` times [`VISITS`] nodes. Waits.
+/// Finds the stars of sites. For a number of sites, `most` returns how many times [`VISITS`] nodes searches may visit.
+/// Waits.
 pub(super) fn of(
     workspace: &mut Workspace,
     sites: &DeviceIndex<f64>,
@@ -124,7 +125,7 @@ impl InAnyOrder {
             true => self.find_near::<Predicates>(sites, predicates, Turn::Rest)?,
             false => self.find_near::<Quick>(sites, predicates, Turn::Rest)?,
         }
-        // Searches for so many sites would take longer than a sample.
+        // Searches for this many sites would take longer than a sample.
         if failed > tried / 5 {
             return Ok(false);
         }
@@ -193,14 +194,14 @@ impl InAnyOrder {
         let Some(sample) = sample else {
             return self.fill_by_search(sites, predicates, u32::MAX, links);
         };
-        // The candidates of a site of many triangles are so many that few searches cost less.
+        // A site of many triangles has so many candidates that a few searches cost less.
         self.fill_sampled(sites, predicates, (sample, MANY), links)?;
         self.reset(workspace, SPENT)?;
         self.fill_by_search(sites, predicates, most_visits(sites.len()), links)?;
         self.fill_sampled(sites, predicates, (sample, u32::MAX), links)
     }
 
-    /// Makes stars of the sites that are listed by searches, of so many visits.
+    /// Makes the stars of listed sites by searches, within this many visits.
     fn fill_by_search(
         &mut self,
         sites: &DeviceIndex<f64>,
@@ -216,7 +217,7 @@ impl InAnyOrder {
         Ok(())
     }
 
-    /// Makes stars of those of the sites that are listed that have at most so many triangles, from their candidates.
+    /// Makes the stars of listed sites from their candidates, for sites with at most this many triangles.
     fn fill_sampled(
         &mut self,
         sites: &DeviceIndex<f64>,
@@ -310,7 +311,7 @@ impl InAnyOrder {
         Ok(fill(workspace, 0, self.tallies.slice_mut(tally..tally + 1)?)?)
     }
 
-    /// The stars in the order of their sites, which have so many neighbours together.
+    /// Returns the stars in the order of their sites, which have `neighbours` neighbours together.
     fn in_order(self, workspace: &mut Workspace, neighbours: u32) -> Result<Stars> {
         let (gpu, sites) = (workspace.gpu().clone(), self.starts.len());
         // SAFETY: lengths are as the kernel needs them, and each column is written before it is read.
@@ -352,14 +353,14 @@ impl SortedLinks {
         Links { keys: self.keys.output(), values: self.values.output(), room }
     }
 
-    /// Returns the links as those of so many sites, in order.
+    /// Returns the links as those of `sites` sites, in order.
     fn sorted(&self, sites: usize) -> Sorted<'_> {
         let (keys, values) = (self.keys.input(), self.values.input());
         Sorted { keys, values, count: self.count as u32, sites: sites as u32 }
     }
 }
 
-/// Blocks of warps that take so many sites in turns.
+/// Returns blocks of warps that share this many sites.
 fn warps(sites: usize) -> Blocks {
     let threads = 32 * u64::min(sites as u64, MAX_WARPS);
     Blocks::x(threads.div_ceil(u64::from(FAR_BLOCK)) as u32)

@@ -28,8 +28,8 @@ fn check(unit: i32, places: [P; 4]) {
     }
 }
 
-/// Of four places on one circle, whether the last is inside by the rule that their polygon is a fan around the first by x,
-/// then by y: then the triangle of the other three is not of the fan.
+/// Whether the last of four places on one circle is inside, by the rule that their polygon is a fan around the first
+/// place by x, then by y. It is inside if the triangle of the other three is not part of the fan.
 fn fan(places: [P; 4]) -> bool {
     let [a, b, c, d] = places;
     let mut ordered = places;

@@ -28,7 +28,7 @@ pub(crate) const ASCII_TAG: u16 = 34737;
 /// How well-known text begins in a citation.
 const TEXT_BEGINS: &str = "ESRI PE String = ";
 
-/// The longest text that GDAL (3.6) takes from a citation. Of a longer one it takes the beginning, which is no system.
+/// The longest text that GDAL (3.6) takes from a citation. GDAL cuts a longer text off, and the beginning is no system.
 const LONGEST_CITED: usize = 2399 - TEXT_BEGINS.len();
 
 /// The three GeoTIFF tags that state a coordinate reference system (OGC 19-008r4).
@@ -100,7 +100,7 @@ impl GeoKeys {
         let promised = self.directory.get(3).copied().unwrap_or(0);
         let found = self.entries().count();
         if found != usize::from(promised) {
-            return Err(format!("its GeoTIFF keys are cut short: {found} of {promised} are there"));
+            return Err(format!("its GeoTIFF keys end too early: {found} of {promised} are there"));
         }
         self.entries().try_for_each(|entry| self.check_entry(entry))
     }
@@ -146,7 +146,7 @@ impl GeoKeys {
         self.double(SEMI_MAJOR_AXIS).map(|radius| radius * unit)
     }
 
-    /// What they state of heights, if anything.
+    /// Returns what the keys state of heights, if anything.
     pub(super) fn heights(&self) -> Option<Heights> {
         let unit = self.short(VERTICAL_UNITS).and_then(metres_of);
         let code = self.short(VERTICAL_TYPE).filter(|&code| code != USER_DEFINED && code != 0);
@@ -172,7 +172,8 @@ impl GeoKeys {
         self.doubles.get(usize::from(offset)).copied()
     }
 
-    /// What defines the system, without words and without what rasters' values are: sorted keys with their values.
+    /// Returns the keys that define the system, sorted, with their values: without texts and without the kind of raster
+    /// values.
     pub(super) fn without_words(&self) -> Vec<(u16, u16, Option<u64>)> {
         let counts = |e: &[u16; 4]| e[1] != ASCII_TAG && e[0] != RASTER_TYPE;
         let value = |e: [u16; 4]| match e[1] {
@@ -316,10 +317,10 @@ impl GeoKeys {
         Self::of_entries(&entries, ascii)
     }
 
-    /// Keys that hold the text itself. GDAL looks for it in the projected citation, and only
-    /// where the model type is user-defined: with a projected one it takes the whole citation
-    /// for the name of an engineering system. What is longer than GDAL reads is written as [`wkt::concise`] does; if that
-    /// does not help, what defines x and y is the text, and keys state the heights.
+    /// Returns keys that hold the text itself. GDAL looks for the text in the projected citation, and only where the
+    /// model type is user-defined. With a projected model type GDAL takes the whole citation for the name of an
+    /// engineering system. A text longer than GDAL reads is written as [`wkt::concise`] does. If that is still too
+    /// long, the text is the part that defines x and y, and keys state the heights.
     fn of_text(wkt: &str, heights: Option<&Heights>) -> Self {
         let mut text = Cow::Borrowed(wkt);
         if text.len() > LONGEST_CITED {
@@ -370,7 +371,7 @@ fn ascii_only(text: &str, most: usize) -> String {
     text.chars().map(|c| if is_plain(c) { c } else { '?' }).take(most).collect()
 }
 
-/// What keys that were dropped mean for a user; `None` where there are none.
+/// Tells a user what the dropped keys mean; `None` if no key was dropped.
 pub(crate) fn words_on_dropped(dropped: &[u16]) -> Option<String> {
     let mut numbers: Vec<u16> = dropped.iter().copied().filter(|&key| key != 0).collect();
     numbers.sort_unstable();

@@ -5,13 +5,12 @@
 //!
 //! - an EPSG code becomes `ProjectedCSTypeGeoKey` or `GeographicTypeGeoKey`; of a compound
 //!   system, with `VerticalGeoKey`;
-//! - keys are carried as they are, user-defined parameters included, except that those which no
-//!   reader can make sense of are dropped (GDAL drops all of them for one), and that
-//!   `GTRasterTypeGeoKey` is set to "area", which is what the rasters written here are;
-//! - WKT becomes the EPSG codes of its horizontal and its vertical part where it states them,
-//!   otherwise a user-defined system whose citation holds the WKT in the form
-//!   (`ESRI PE String = ...`) that GDAL and ArcGIS read back. A vertical part without a code
-//!   keeps its name and its unit.
+//! - keys are carried as they are, user-defined parameters included, with two exceptions. Keys that no reader
+//!   understands are dropped, since GDAL drops all keys for one of them. `GTRasterTypeGeoKey` is set to "area", which
+//!   the rasters written here are;
+//! - WKT becomes the EPSG codes of its horizontal and its vertical part where it states them. Otherwise it becomes a
+//!   user-defined system whose citation holds the WKT in the form (`ESRI PE String = ...`) that GDAL and ArcGIS read
+//!   back. A vertical part without a code keeps its name and its unit.
 //!
 //! Two systems are compared by what they are ([`Crs::compare`]), not by how they are written.
 
@@ -315,11 +314,11 @@ impl Crs {
             {
                 Ok(())
             }
-            _ => Err("one of them has no code, and they cannot be compared otherwise".to_owned()),
+            _ => Err("one of them has no code to compare".to_owned()),
         }
     }
 
-    /// What defines the horizontal coordinates, where that is understood.
+    /// Returns the definition of the horizontal coordinates, if it is understood.
     fn defined(&self) -> Option<Defined> {
         match &self.0 {
             Definition::Keys(keys) => match keys.code().and_then(crs_definitions::from_code) {

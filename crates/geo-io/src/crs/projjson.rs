@@ -609,7 +609,7 @@ mod tests {
         }
     }
 
-    /// What GDAL makes of PROJJSON is what it makes of the code, where there is GDAL.
+    /// GDAL, where it is installed, reads PROJJSON as the same system as the code.
     #[test]
     fn gdal_takes_it_for_the_same() {
         let proj4 = |text: &str| {

@@ -109,7 +109,7 @@ const PARAMETERS_OF_KEYS: [usize; 19] = [5, 6, 1, 0, 3, 4, 1, 0, 3, 4, 1, 0, 3, 
 
 type Parameters = [Option<f64>; PARAMETERS.len()];
 
-/// What horizontal coordinates are, in metres and radians.
+/// The definition of horizontal coordinates, in metres and radians.
 pub(super) struct Definition {
     kind: Kind,
     /// The datum's code and its name; of a local system, its own name.
@@ -185,8 +185,8 @@ impl Definition {
         Some(())
     }
 
-    /// Gives one name to projections that writers name in two ways. Esri states the one parallel of a conic in place of a latitude of
-    /// origin, and a Mercator projection that is true to scale at the equator has a scale of 1.
+    /// Gives one name to projections that writers name in two ways. Esri states the one parallel of a conic in place of
+    /// a latitude of origin. A Mercator projection that is true to scale at the equator has a scale of 1.
     fn take_one_parallel(&mut self) {
         let [latitude, .., first, second, _, _] = self.parameters;
         let name = match self.method.as_str() {

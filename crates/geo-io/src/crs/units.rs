@@ -29,7 +29,7 @@ pub(super) fn metres_of(unit: u16) -> Option<f64> {
     UNITS.iter().find(|(code, _)| *code == unit).map(|(_, metres)| *metres)
 }
 
-/// The code of a unit of so many metres.
+/// The code of a unit of this many metres.
 pub(super) fn unit_code(metres: f64) -> Option<u16> {
     UNITS.iter().find(|(_, size)| (size / metres - 1.0).abs() < 1e-9).map(|(code, _)| *code)
 }

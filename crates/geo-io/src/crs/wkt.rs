@@ -25,12 +25,12 @@ const HORIZONTAL: [(&str, Kind); 12] = [
 const VERTICAL: [&str; 4] = ["VERT_CS", "VERTCS", "VERTCRS", "VERTICALCRS"];
 const WRAPPERS: [&str; 4] = ["COMPD_CS", "COMPOUNDCRS", "BOUNDCRS", "SOURCECRS"];
 
-/// What horizontal coordinates are.
+/// The kind of horizontal coordinates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Geographic,
     Projected,
-    /// Of a building site or a machine: of no known place on the Earth.
+    /// The system of a building site or a machine, at no known place on the Earth.
     Local,
 }
 
@@ -49,8 +49,8 @@ pub(super) struct Taken<'a> {
     pub is_mended: bool,
 }
 
-/// What of a text can be taken for a system of x and y: all of it; or, where its brackets do not match, the definition of
-/// x and y inside, and that of heights. `None` where there is none that a reader could load.
+/// Returns the part of a text that can be a system of x and y. This is the whole text; where its brackets do not match,
+/// it is the definitions of x and y and of heights inside. `None` if no reader could load any part.
 pub(super) fn taken(text: &str) -> Option<Taken<'_>> {
     let text = text.trim_matches(|c: char| c.is_whitespace() || c == '\0');
     // Some writers leave what was in their buffer behind the closing NUL.
@@ -199,7 +199,7 @@ impl<'a> Node<'a> {
         self.keyword.eq_ignore_ascii_case(keyword)
     }
 
-    /// What its horizontal coordinates are, if it defines any.
+    /// Returns the kind of its horizontal coordinates, if it defines any.
     pub fn kind(&self) -> Option<Kind> {
         let found = HORIZONTAL.iter().find(|(keyword, _)| self.is(keyword));
         found.map(|(_, kind)| *kind).filter(|_| !(self.is_geodetic() && self.is_cartesian()))

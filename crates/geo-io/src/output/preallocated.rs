@@ -1,13 +1,13 @@
-//! Room for an array in a file, taken before the array is there, and how a large array gets into it.
+//! Takes room for an array in a file before the array exists, and writes large arrays with many threads.
 //!
-//! A file system lets one thread at a time add to a file, and most of what it does then is to bring pages for its cache.
-//! The size of an array is often known long before its values are. So there are three steps:
+//! A file system lets one thread at a time add to a file, and spends most of that time on pages for its cache. The size
+//! of an array is often known long before its values are. So there are three steps:
 //!
 //! 1. [`Preallocated::begin`] makes the temporary file and writes what comes before the array.
-//! 2. [`Preallocated::fill_ahead`], where there is other work to do meanwhile, takes room on the disk, so that a full one is an error
-//!    now, and begins to write zeros: a thread of its own brings the pages.
-//! 3. [`Preallocated::write`] stops that thread. Where there are pages all threads copy the array into them, through mappings,
-//!    which has no lock; the rest is written by a few threads as ever.
+//! 2. [`Preallocated::fill_ahead`], for use while other work goes on, takes room on the disk, so that a full disk is an
+//!    error now. Then a thread of its own begins to write zeros, which brings the pages.
+//! 3. [`Preallocated::write`] stops that thread. All threads copy the array into the pages that exist, through
+//!    mappings, which have no lock; a few threads write the rest in the usual way.
 
 use std::io::Write;
 use std::path::Path;
@@ -22,7 +22,7 @@ use crate::{Error, Result};
 #[cfg(unix)]
 mod parts;
 
-/// What was ready of an array's room when the array came.
+/// How much of an array's file was ready when the array came.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Prefilled {
     /// Bytes whose pages were there.

@@ -1,11 +1,12 @@
 //! The file that an output replaces.
 //!
-//! The system keeps a file that was written or read lately in its cache, and takes that back, page by page, when the last name
-//! of the file goes: 0.1 to 0.3 s for a gigabyte. The file must stay as it is until the new one is complete, so that would be at
-//! the very end of a program; but it can go on beside what the program does last.
+//! The system keeps a file that was written or read lately in its cache. When the last name of the file goes, the
+//! system frees those pages one by one: 0.1 to 0.3 s for a gigabyte. The old file must stay as it is until the new one
+//! is complete, so the wait would be at the very end of a program. Instead it goes on beside what the program does
+//! last.
 //!
-//! (To have the pages of an old file taken back while the new one is made, by `posix_fadvise`, gained between nothing and 0.3 s of
-//! the 2.0 that it takes to put 3.7 GB in place of a file that lies on the disk.)
+//! (Freeing the pages of an old file by `posix_fadvise` while the new one is made gained at most 0.3 s. Putting 3.7 GB
+//! in place of a file on the disk takes 2.0 s.)
 
 use std::fs::File;
 use std::path::Path;

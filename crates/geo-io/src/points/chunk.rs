@@ -11,7 +11,7 @@ pub(crate) struct Chunk {
     pub bytes: u64,
     /// Its points.
     pub points: u64,
-    /// Of a COPC, the square that its node states for its points, a little widened.
+    /// In a COPC, the square that the chunk's node states for its points, a little widened.
     pub square: Option<Bounds>,
 }
 
@@ -20,7 +20,7 @@ pub(crate) fn holds(b: &Bounds, x: f64, y: f64) -> bool {
     x >= b.min_x && x <= b.max_x && y >= b.min_y && y <= b.max_y
 }
 
-/// At most so many numbers of a range, the first and the last among them.
+/// Returns at most `most` numbers of a range, the first and the last among them.
 pub(crate) fn spread(range: std::ops::Range<u64>, most: u64) -> impl Iterator<Item = u64> {
     let count = range.end.saturating_sub(range.start);
     let taken = count.min(most);

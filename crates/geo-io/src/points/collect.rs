@@ -17,7 +17,7 @@ pub(super) struct Collector<'a, 'k> {
 }
 
 impl<'a, 'k> Collector<'a, 'k> {
-    /// No points yet, with so many further values each.
+    /// No points yet, with this many further values each.
     ///
     /// # Errors
     /// [`Error::NoAttribute`] for a filter by what the table does not have.

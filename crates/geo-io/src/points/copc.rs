@@ -1,8 +1,8 @@
 //! The index of a Cloud Optimised Point Cloud (COPC 1.0, copc.io): which chunks of a LAZ file lie where.
 //!
-//! The points of such a file are the nodes of an octree, a chunk of the file each. A record behind the
-//! header states the root's cube; pages of entries of 32 bytes state each node's key (level, x, y, z), its
-//! place in the file and its points, or the place of another page.
+//! The points of such a file are the nodes of an octree, a chunk of the file each. A record behind the header states
+//! the root's cube. Pages of entries of 32 bytes state each node's key (level, x, y, z), and its place in the file and
+//! its points, or the place of another page.
 
 use std::io::{Read, Seek, SeekFrom};
 
@@ -13,7 +13,7 @@ use crate::points::chunk::{Chunk, holds, spread};
 /// Bytes of the record that states the root and its page of entries.
 const INFO: usize = 160;
 
-/// Nodes of which it is looked at whether they hold their first points, at most.
+/// The most nodes of which a sample checks whether they hold their first points.
 const SAMPLE: u64 = 1024;
 
 /// Bytes of an entry of a page.

@@ -92,7 +92,7 @@ impl Layout {
         let z = match (find(z)?, about.has_geometry) {
             _ if z == y => Height::None,
             (Some(column), _) => Height::Column(want(column)),
-            // Any other name means a column, and a slip in it is none.
+            // Any other name means a column, and a misspelt name is no column.
             (None, true) if z.trim().eq_ignore_ascii_case("z") => Height::Place,
             (None, _) => return Err(no_column(path, names, z, false)),
         };

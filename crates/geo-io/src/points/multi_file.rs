@@ -1,9 +1,9 @@
 //! Several point files, read side by side.
 //!
-//! One file keeps all cores busy only where it has many chunks, and not while its points are taken out of its records. So
-//! there are several threads, each of which reads the next file that none has begun; what decodes their chunks is the
-//! pool of cores that all share. A file that is read before its turn waits: clouds are handed on in the order of the files. A
-//! thread begins no file that lies too far behind the one whose turn it is, so that not many wait.
+//! One file keeps all cores busy only where it has many chunks, and not while its points are taken out of its records.
+//! So several threads read, each the next file that no thread has begun; all share one pool of cores, which decodes the
+//! chunks. Clouds are handed on in the order of the files, so a file that is read before its turn waits. A thread
+//! begins no file too far behind the one whose turn it is, so that few files wait.
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -30,12 +30,13 @@ pub struct MultiFileReader<'a> {
 }
 
 impl<'a> MultiFileReader<'a> {
-    /// What `filter` keeps, with the columns of tables that `columns` names; as many files at once as there are cores.
+    /// Keeps the points that `filter` keeps, with the columns of tables that `columns` names. Reads as many files at
+    /// once as there are cores.
     pub fn new(filter: &'a Filter, columns: &'a CsvColumns) -> Self {
         Self { filter, columns, at_once: rayon::current_num_threads(), is_checked: false }
     }
 
-    /// At most so many files at once, those included that were read before their turn.
+    /// Limits the files at once, including those that were read before their turn.
     pub fn at_once(self, files: usize) -> Self {
         Self { at_once: files.max(1), ..self }
     }
@@ -177,8 +178,8 @@ impl Queue {
     }
 }
 
-/// Ends all threads that read when it is dropped: by whoever takes, however that ends; by one of them in a panic alone, after
-/// which the others would wait for a turn that does not come.
+/// Ends all reading threads when it is dropped. The thread that takes the clouds drops one however it ends. A reading
+/// thread's own ends the others only in a panic: they would wait for a turn that does not come.
 struct Stops<'a> {
     queue: &'a Queue,
     in_panic_alone: bool,
@@ -192,7 +193,7 @@ impl Drop for Stops<'_> {
     }
 }
 
-/// What a reading thread tells of its file.
+/// Passes the progress of a reading thread on to the queue.
 struct Watch<'a> {
     queue: &'a Queue,
     number: usize,

@@ -13,7 +13,7 @@ use crate::{CsvColumns, Error, Result, stream};
 ///
 /// The ending of the name, in upper or lower case, says the format:
 ///
-/// - `.las` and `.laz`: LAS and LAZ. Of a COPC only the chunks that touch the filter's bounds are read.
+/// - `.las` and `.laz`: LAS and LAZ. A COPC is read only where its chunks touch the filter's bounds.
 /// - `.csv`, `.txt` and `.xyz`: a table.
 /// - `.parquet`, `.fgb`, `.gpkg` and `.shp`: tables with geometries. x, y and the reference system come with the
 ///   geometries, and so do elevations where no column has the name. `.parquet` and `.gpkg` need geo-io's features
@@ -136,7 +136,7 @@ pub fn read_header(path: &Path) -> Result<Option<Header>> {
     }
 }
 
-/// What a point file is.
+/// The formats of point files.
 enum Format {
     Las,
     Table,

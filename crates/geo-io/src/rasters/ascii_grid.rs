@@ -19,7 +19,7 @@ use crate::rasters::pam;
 use crate::rasters::values_file::Windows;
 use crate::{ArrayData, Crs, Error, Georeference, Number, Result, SampleType};
 
-/// Bytes of a word at most; no number has so many.
+/// Bytes of a word at most; no number has this many.
 const LONGEST: usize = 1024;
 
 /// Places of rows that are kept at most.
@@ -171,7 +171,7 @@ fn place_of(path: &Path, header: &Header) -> Result<(Georeference, Vec<String>)>
     Ok((Georeference { transform: header.transform, crs }, notes))
 }
 
-/// What stands before the values.
+/// The lines before the values.
 struct Header {
     /// Columns and rows.
     size: (usize, usize),
@@ -215,7 +215,7 @@ impl Header {
             }
             let what = format!("its field {name} has no value");
             words.next(path)?.ok_or_else(|| Error::malformed(path, what))?;
-            // Of two the first counts.
+            // The first of two equal fields counts.
             match FIELDS.iter().position(|field| name.eq_ignore_ascii_case(field)) {
                 Some(field) => {
                     stated[field].get_or_insert_with(|| words.text());

@@ -105,7 +105,7 @@ pub struct RasterPlace {
     pub size: (usize, usize),
     /// Where it lies on the ground, if it says so or a file beside it does.
     pub georeference: Option<Georeference>,
-    /// What it says that gives no place, and what to do about it.
+    /// Tags that give no place, and what to do about them.
     pub notes: Vec<String>,
 }
 
@@ -148,7 +148,7 @@ pub fn read_place(path: &Path) -> Result<RasterPlace> {
     }
 }
 
-/// What a raster's file and the files beside it say of where it lies, as GDAL takes them.
+/// The place of a raster, by its file and the files beside it, as GDAL reads them.
 #[derive(Default)]
 pub(crate) struct Place {
     pub georeference: Option<Georeference>,
@@ -269,7 +269,7 @@ impl Place {
     }
 }
 
-/// What one source says of a place.
+/// The place as one source states it.
 enum Stated {
     Nothing,
     Transform([f64; 6]),
@@ -288,8 +288,8 @@ impl Stated {
         }
     }
 
-    /// Reads the tags of an image. Of a scale and a matrix the scale counts, as in GDAL. Where `is_point`, the tags place the
-    /// middle of a pixel.
+    /// Reads the tags of an image. If it has both a scale and a matrix, the scale counts, as in GDAL. With `is_point`,
+    /// the tags place the middle of a pixel.
     fn of_tiff(image: &Ifd, is_point: bool) -> Self {
         let numbers = |tag| image.tag(tag).and_then(|tag| tag.value.as_f64_vec());
         let points = numbers(MODEL_TIEPOINT).unwrap_or_default();

@@ -119,8 +119,8 @@ impl fmt::Display for SiteValues {
 
 /// Reads a mask from a file as [`read_raster`] does, by the name's ending. `values` says which pixels are sites.
 ///
-/// Of an NPZ archive the array `mask` is read, or the only one. A PNG is read as [`read_raster`] has it. Of a TIFF the first
-/// image is read, which has one band; its compression may be Deflate, LZW, ZSTD, LERC or none.
+/// In an NPZ archive the mask is the array `mask`, or the only one. A PNG is read as [`read_raster`] has it. In a TIFF
+/// the mask is the first image, which must have one band; its compression may be Deflate, LZW, ZSTD, LERC or none.
 ///
 /// ```
 /// use geo_io::{SiteValues, read_mask, write_npy};
@@ -158,7 +158,7 @@ pub(crate) fn mask_name(path: &Path) -> Result<Option<&'static str>> {
     Ok(npz_names(path)?.iter().any(|n| n == "mask").then_some("mask"))
 }
 
-/// Which of some values are sites, and how many are none for want of a value.
+/// Returns which of some values are sites, and how many are not for want of a value.
 pub(crate) fn sites(
     values: ArrayData,
     rule: &SiteValues,

@@ -25,10 +25,10 @@ pub struct Number(Form);
 #[derive(Clone, Copy, Debug)]
 enum Form {
     Whole(i128),
-    /// What is no whole number below 2^100.
+    /// A number that is not a whole number below 2^100.
     Real(f64),
-    /// A decimal that rounds to a float beyond the whole numbers around it: the whole number below it, and how far above that it
-    /// lies, in units of [`PART`], from 1 on.
+    /// A decimal that rounds to a float beyond the whole numbers around it. Holds the whole number below it, and how
+    /// far above that it lies, in units of [`PART`], from 1 on.
     Between(i128, u64),
 }
 
@@ -47,7 +47,7 @@ impl PartialEq for Form {
 }
 
 impl PartialOrd for Number {
-    /// None where either is NaN, and not the other.
+    /// `None` if exactly one is NaN.
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         match (self.0, other.0) {
             (Form::Whole(a), Form::Whole(b)) => Some(a.cmp(&b)),
@@ -93,7 +93,8 @@ macro_rules! from_integers {
 from_integers!(i8, u8, i16, u16, i32, u32, i64, u64);
 
 impl fmt::Display for Number {
-    /// Digits that give the same number when they are read, or, beyond 64 bits, one that means the same among samples of any type.
+    /// Writes digits that give the same number when they are read. Beyond 64 bits the number read means the same among
+    /// samples of any type.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             // Beyond all integers of samples it is one of their floats.
@@ -134,7 +135,7 @@ impl FromStr for Number {
 }
 
 impl ArrayData {
-    /// The values as floats of 64 bits; NaN where a value is what stands for none.
+    /// Returns the values as floats of 64 bits, with NaN for missing values.
     pub fn to_floats(&self, nodata: Option<Number>) -> Vec<f64> {
         match self {
             Self::Bool(v) => floats(bytemuck::cast_slice::<bool, u8>(v), nodata),
@@ -163,8 +164,9 @@ fn floats<T: Sample>(values: &[T], nodata: Option<Number>) -> Vec<f64> {
 }
 
 impl Number {
-    /// Returns the f32 that a text stands for with fewer digits than tell an f64: fifteen to seventeen of its digits, or the greatest or the
-    /// least f32 within 10^-10, as GDAL reads NODATA of any float. Any other number stays as it is.
+    /// Returns the f32 that a text stands for if the text has too few digits for an f64. That is an f32 written with
+    /// fifteen to seventeen digits, or the greatest or the least f32 within 10^-10, as GDAL reads NODATA of any float.
+    /// Any other number stays as it is.
     fn or_f32(self, text: &str) -> Self {
         let (value, most) = (self.to_f64(), f64::from(f32::MAX));
         let near = f64::from(value as f32);
@@ -186,7 +188,7 @@ impl Number {
         }
     }
 
-    /// The whole number that it is.
+    /// Returns it as a whole number, if it is one.
     pub fn to_i128(self) -> Option<i128> {
         match self.0 {
             Form::Whole(value) => Some(value),
@@ -263,8 +265,8 @@ fn whole(word: &str) -> Option<i128> {
     Some(if mantissa.starts_with('-') { -value } else { value })
 }
 
-/// The whole number below a decimal, and how many of [`PART`] parts the decimal lies above it, at least one; `None` for a whole
-/// number, and for what lies beyond 128 bits.
+/// Returns the whole number below a decimal, and how many of [`PART`] parts the decimal lies above it, at least one.
+/// `None` for a whole number, and for numbers beyond 128 bits.
 fn between(word: &str) -> Option<(i128, u64)> {
     let (mantissa, exponent) = match word.split_once(['e', 'E']) {
         Some((mantissa, exponent)) => (mantissa, exponent.parse::<i64>().ok()?),
@@ -366,8 +368,8 @@ macro_rules! with_sample_type {
 pub(crate) use with_sample_type;
 
 impl SampleType {
-    /// The value of this type that a number means: of an integer type the same, of floats the nearest. `None` where the type
-    /// has none, such as -9999 among bytes: then no sample equals the number.
+    /// Returns the value of this type that a number means: the same number in an integer type, and the nearest in a
+    /// float type. `None` if the type has no such value, as bytes have no -9999: then no sample equals the number.
     pub fn value(self, number: Number) -> Option<Number> {
         with_sample_type!(self, T => T::of(number).map(T::number))
     }
@@ -377,13 +379,14 @@ impl SampleType {
         with_sample_type!(self, T => size_of::<T>() as u64)
     }
 
-    /// The least value of this type that is not below a number; of floats the one that the number rounds to.
+    /// Returns the least value of this type that is not below a number; in a float type, the value that the number
+    /// rounds to.
     pub fn at_least(self, number: Number) -> Option<Number> {
         with_sample_type!(self, T => T::at_least(number).map(T::number))
     }
 
-    /// The number that a text begins with, as GDAL reads NODATA of this type from a GeoTIFF's tag. Blanks before it and whatever
-    /// follows do not count; the decimal point may be a comma.
+    /// Returns the number that a text begins with, as GDAL reads NODATA of this type from a GeoTIFF's tag. Ignores
+    /// blanks before it and any text behind it; the decimal point may be a comma.
     pub(crate) fn number_of_tag(self, text: &str) -> Option<Number> {
         match self {
             Self::I64 | Self::U64 => self.leading_integer(text),
@@ -416,7 +419,7 @@ impl SampleType {
         let size = digits[..end].parse().map_or(most, |size: i128| size.min(most));
         let value = if text.starts_with('-') { -size } else { size };
         Some(match self {
-            // What is negative counts from the end.
+            // Negative numbers count from the end.
             Self::U64 => (value as u64).into(),
             _ => (value.clamp(i64::MIN.into(), i64::MAX.into()) as i64).into(),
         })
@@ -443,7 +446,7 @@ impl fmt::Display for SampleType {
     }
 }
 
-/// How many digits of the number that a text begins with count: all from the first that is not 0.
+/// Returns how many digits count in the number that a text begins with: all from the first that is not 0.
 fn significant_digits(text: &str) -> usize {
     let mantissa = text.trim_start().trim_start_matches(['-', '+', '0', '.']);
     mantissa
@@ -494,13 +497,13 @@ pub(crate) trait Sample: NpyElement + Pod + PartialOrd + Default + Send + Sync {
     fn nearest(number: Number) -> Self;
     /// What [`SampleType::at_least`] says.
     fn at_least(number: Number) -> Option<Self>;
-    /// The greatest value that is not above a number; of floats the one that the number rounds to.
+    /// Returns the greatest value that is not above a number; in a float type, the value that the number rounds to.
     fn at_most(number: Number) -> Option<Self>;
     /// The value as a number.
     fn number(self) -> Number;
     /// The nearest float of 64 bits.
     fn real(self) -> f64;
-    /// The nearest value of the type, of halves the one farther from 0; 0 for a NaN among integers.
+    /// Returns the nearest value of the type, and for a half the one farther from 0. In an integer type NaN gives 0.
     fn rounded(value: f64) -> Self;
     /// Some values as the elements of an array.
     fn array(values: Vec<Self>) -> ArrayData;
@@ -590,7 +593,8 @@ macro_rules! floats {
             fn shortened_extreme(number: Number) -> Option<Self> {
                 let exact = number.to_f64();
                 let extreme = if exact < 0.0 { Self::MIN } else { Self::MAX };
-                // Of two digits or more. Those of f16 are as near to each other.
+                // An extreme with two digits or more lies this near. f16 is left out: its ordinary values lie as near
+                // to its extreme.
                 let is_near = size_of::<Self>() > 2
                     && exact.is_finite()
                     && (exact / f64::from(extreme) - 1.0).abs() < 0.02;
@@ -599,7 +603,7 @@ macro_rules! floats {
 
             fn at_least(number: Number) -> Option<Self> {
                 let (exact, value) = (number.to_f64(), Self::nearest(number));
-                // What rounds to the negative infinity is above it.
+                // A finite number that rounds to negative infinity is above it.
                 let is_below = exact.is_finite() && value == Self::NEG_INFINITY;
                 (!exact.is_nan()).then_some(if is_below { Self::MIN } else { value })
             }
@@ -783,7 +787,7 @@ mod tests {
         assert_eq!(Number::from(1e30).to_json(), 1e30);
     }
 
-    /// What GDAL 3.6 makes of a GeoTIFF's tag, by `gdalinfo`.
+    /// As GDAL 3.6 reads a GeoTIFF's tag, by `gdalinfo`.
     #[test]
     fn texts_of_tags_are_read_as_gdal_does() {
         for (text, expected) in [

@@ -10,7 +10,7 @@ use crate::{Crs, Error, Number, Result, SampleType};
 /// Bytes of an XML file that are read at most.
 pub(crate) const MOST: u64 = 64 << 20;
 
-/// What is stated of a raster's first band.
+/// Statements about a raster's first band.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Band {
     pub nodata: Option<Number>,
@@ -19,7 +19,7 @@ pub(crate) struct Band {
 }
 
 impl Band {
-    /// What GDAL has written beside a file.
+    /// Reads what GDAL has written beside a file.
     pub fn beside(path: &Path, kind: SampleType) -> Self {
         Self::of_pam(&text_beside(path).1, kind)
     }
@@ -48,7 +48,7 @@ impl Band {
         }
     }
 
-    /// What a GeoTIFF's own XML says, and not yet this.
+    /// Adds the statements of a GeoTIFF's own XML where these have none yet.
     pub fn or_of_metadata(mut self, text: &str) -> Self {
         let Some(document) = document_of(text) else { return self };
         for item in children(document.root_element(), "Item") {
@@ -172,7 +172,7 @@ fn float_of_bits(text: &str) -> Option<f64> {
 mod tests {
     use super::*;
 
-    /// What GDAL 3.6 makes of each, by `gdalinfo`.
+    /// As GDAL 3.6 reads each, by `gdalinfo`.
     #[test]
     fn bands_are_read_as_gdal_does() {
         let nodata = |band: &str| {

@@ -102,12 +102,12 @@ struct Picture {
     depth: BitDepth,
     /// Rows of samples, each filled up to whole bytes.
     bytes: Vec<u8>,
-    /// Of a palette the opacity of its first entries; else the samples of the transparent colour.
+    /// With a palette, the opacity of its first entries; otherwise the samples of the transparent colour.
     transparency: Option<Vec<u8>>,
 }
 
 impl Picture {
-    /// Unpacks a picture whose file has so many bytes.
+    /// Unpacks a picture whose file has `length` bytes.
     fn read(path: &Path, source: BufReader<File>, length: u64) -> Result<Self> {
         /// Bytes that Deflate makes of one, at most, and some more.
         const MAX_OF_ONE: u64 = 1040;

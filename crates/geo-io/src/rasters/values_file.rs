@@ -110,15 +110,15 @@ pub(crate) fn open_within(path: &Path, within: &[PathBuf]) -> Result<Box<dyn Win
 
 /// A raster that is read in parts, of values of any type: an NPY file, a TIFF, an ASCII grid, a Zarr array or a virtual raster of such.
 ///
-/// A part of [`read_raster`](crate::read_raster)'s raster, without the rest. Of a TIFF the blocks that the window touches are
-/// unpacked; of an array its rows are read; of a virtual raster the sources are read that the window touches.
+/// A part of [`read_raster`](crate::read_raster)'s raster, without the rest. A window unpacks the blocks of a TIFF that
+/// it touches, reads its rows of an array, and reads the sources of a virtual raster that it touches.
 pub struct ValuesFile {
     path: PathBuf,
     source: Box<dyn Windows>,
 }
 
 impl ValuesFile {
-    /// Opens a raster by its name's ending, and reads no values. Of an ASCII grid it scans the text once.
+    /// Opens a raster by its name's ending, and reads no values. Scans the text of an ASCII grid once.
     ///
     /// # Errors
     /// - [`Error::UnknownEnding`]: another format, whose files cannot be read in parts.

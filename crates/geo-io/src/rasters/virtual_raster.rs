@@ -39,7 +39,7 @@ pub(crate) struct VirtualRaster {
     path: PathBuf,
     size: (usize, usize),
     sample_type: SampleType,
-    /// What pixels have that lie in no source.
+    /// The value of pixels outside of all sources.
     fill: Option<Number>,
     nodata: Option<Number>,
     place: Option<Georeference>,
@@ -159,7 +159,7 @@ impl VirtualRaster {
             return Ok(());
         }
         let file = self.source(&source.path)?;
-        // Of what lies beyond the source's own edge there is nothing.
+        // Beyond the source's own edge there are no pixels.
         let (width, height) = file.size();
         let (from_columns, from_rows) =
             (source.from(0, to_columns, width), source.from(1, to_rows, height));
@@ -283,7 +283,7 @@ fn dataset(path: &Path, root: Node) -> Result<((usize, usize), Place)> {
     let others =
         ["MaskBand", "Group"].into_iter().find(|name| children(root, name).next().is_some());
     if let Some(kind) = kind.or(others) {
-        return Err(bad(format!("it is or has a {kind}, which is not read: {INSTEAD}")));
+        return Err(bad(format!("it is or has a {kind}, which geo-io does not read: {INSTEAD}")));
     }
     let side = |name: &str| {
         let text = attribute(root, name).unwrap_or_default();
@@ -314,14 +314,14 @@ fn is_source(name: &str) -> bool {
 /// The type of a band's values. Refuses bands that are computed, and sources that are filtered.
 fn band_type(band: Node) -> Result<SampleType, String> {
     if let Some(kind) = attribute(band, "subClass").filter(|kind| *kind != "VRTSourcedRasterBand") {
-        return Err(format!("its band is a {kind}, which is not read: {INSTEAD}"));
+        return Err(format!("its band is a {kind}, which geo-io does not read: {INSTEAD}"));
     }
     for child in children_of(band) {
         let name = child.tag_name().name();
         let is_known =
             ["SimpleSource", "ComplexSource"].iter().any(|n| name.eq_ignore_ascii_case(n));
         if is_source(name) && !is_known || name.eq_ignore_ascii_case("MaskBand") {
-            return Err(format!("its band has a {name}, which is not read: {INSTEAD}"));
+            return Err(format!("its band has a {name}, which geo-io does not read: {INSTEAD}"));
         }
     }
     Ok(match attribute(band, "dataType").unwrap_or("Byte") {
@@ -338,7 +338,7 @@ fn band_type(band: Node) -> Result<SampleType, String> {
         "Float64" => SampleType::F64,
         other => {
             return Err(format!(
-                "its band is of {other}, which is not read: `gdal_translate -ot` converts"
+                "its band is of {other}, which geo-io does not read: `gdal_translate -ot` converts"
             ));
         }
     })
@@ -378,7 +378,7 @@ impl Source {
         };
         let mut unknown = children_of(source).filter(|child| !is_known(child.tag_name().name()));
         if let Some(child) = unknown.find(|child| !is_off(child)) {
-            return Err(format!("its {} is not read: {INSTEAD}", child.tag_name().name()));
+            return Err(format!("geo-io does not read its {}: {INSTEAD}", child.tag_name().name()));
         }
         let file = children(source, "SourceFilename").next().ok_or("it has no SourceFilename")?;
         let name = file.text().unwrap_or_default();
@@ -389,7 +389,7 @@ impl Source {
         let band = text_of(source, "SourceBand").unwrap_or("1").trim();
         if band != "1" {
             return Err(format!(
-                "band {band} of {name}: of a raster with several bands none is read: {INSTEAD}"
+                "band {band} of {name}: geo-io reads no bands of sources with several: {INSTEAD}"
             ));
         }
         let number = |name: &str| {
@@ -411,13 +411,13 @@ impl Source {
         if !is_same(from[2], to[2]) || !is_same(from[3], to[3]) {
             let [[a, b], [c, d]] = [from, to].map(|r| [r[2], r[3]]);
             return Err(format!(
-                "{name}: its {a} x {b} pixels are stretched to {c} x {d}, which is not read: {INSTEAD}"
+                "{name}: it stretches {a} x {b} pixels to {c} x {d}, which geo-io does not read: {INSTEAD}"
             ));
         }
         let pixels = |place: f64| {
             let whole = place.round();
             is_same(place, whole).then_some(whole as i64).ok_or_else(|| {
-                format!("{name}: it lies between pixels (at {place}), which is not read: {INSTEAD}")
+                format!("{name}: it lies between pixels (at {place}), which geo-io does not read: {INSTEAD}")
             })
         };
         let along = |axis: usize| {
@@ -428,7 +428,7 @@ impl Source {
         Ok(Self { path, window: [columns.0, rows.0], shift: [columns.1, rows.1], nodata, scale })
     }
 
-    /// What a range of the whole has of it along an axis, in the columns or rows of the source.
+    /// Returns a range of the whole along an axis as columns or rows of the source.
     fn to(&self, axis: usize, range: &Range<usize>) -> Range<i64> {
         let (start, end) =
             (range.start as i64 - self.shift[axis], range.end as i64 - self.shift[axis]);

@@ -72,8 +72,8 @@ impl Table for File {
     }
 }
 
-/// A file in which no part is longer than what is left of it. The reader takes room for a part as soon as it has its size, which it reads
-/// by itself, in 4 bytes.
+/// A file that refuses a part longer than the rest of the file. The reader allocates memory for a part as soon as it
+/// has read the part's size, in 4 bytes.
 struct Bounded {
     file: BufReader<std::fs::File>,
     at: u64,
@@ -87,7 +87,7 @@ impl Read for Bounded {
         if let (4, &mut [a, b, c, d]) = (count, bytes) {
             let size = u64::from(u32::from_le_bytes([a, b, c, d]));
             if size > self.length.saturating_sub(self.at) {
-                return Err(io::Error::other("it is cut short, or damaged"));
+                return Err(io::Error::other("it ends too early, or is damaged"));
             }
         }
         Ok(count)
@@ -202,7 +202,8 @@ fn system_of(header: &Header<'_>) -> Result<Option<Crs>, String> {
     let found = of_code.flatten().or_else(|| stated.wkt().and_then(Crs::from_wkt));
     match found {
         None if stated.code() > 0 || stated.wkt().is_some() => {
-            Err("the coordinate system that it states is not known: write the file in one of the EPSG list".to_owned())
+            Err("it states an unknown coordinate system: write the file in one of the EPSG list"
+                .to_owned())
         }
         found => Ok(found),
     }

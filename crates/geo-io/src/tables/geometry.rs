@@ -6,7 +6,7 @@ use crate::{Polygons, Shape};
 /// A vertex: x, y, and its height, NaN where it has none.
 pub(crate) type Vertex = [f64; 3];
 
-/// What a feature is. Parts without vertices are left out; rings are as the file has them.
+/// The geometry of a feature. Parts without vertices are left out; rings are as the file has them.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Geometry {
     Points(Vec<Vertex>),
@@ -59,7 +59,7 @@ impl Geometry {
         }
     }
 
-    /// What it is, in a word.
+    /// Returns its kind, in a word.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Points(_) => "point",

@@ -116,7 +116,7 @@ fn layer_of(file: &Connection) -> Result<String, String> {
             several => {
                 let (count, names) = (several.len(), several.join(", "));
                 return Err(format!(
-                    "it has {count} layers ({names}): write the one that is meant to a file of its own, as by ogr2ogr one.gpkg \
+                    "it has {count} layers ({names}): write one of them to a file of its own, as by ogr2ogr one.gpkg \
                      all.gpkg {}",
                     several[0]
                 ));
@@ -147,7 +147,7 @@ fn system_of(file: &Connection, id: i64) -> Result<Option<Crs>, String> {
         .flatten();
     let found = of_code.or_else(|| Crs::from_wkt(&text.unwrap_or_default()));
     found.map(Some).ok_or_else(|| {
-        format!("its coordinate system, {organization}:{code}, is not known: write it in one of the EPSG list, as by ogr2ogr -t_srs")
+        format!("it states the unknown coordinate system {organization}:{code}: write it in one of the EPSG list, as by ogr2ogr -t_srs")
     })
 }
 
@@ -172,7 +172,7 @@ fn geometry(value: ValueRef<'_>) -> Result<Option<Geometry>, String> {
         other => return Err(format!("its geometry has the unknown envelope {other}")),
     };
     // Behind the number of the system.
-    let body = rest.get(4 + envelope..).ok_or("its geometry is cut short".to_owned())?;
+    let body = rest.get(4 + envelope..).ok_or("its geometry ends too early".to_owned())?;
     wkb::read(body).map(Some)
 }
 

@@ -31,7 +31,7 @@ pub(crate) enum Field {
     Bool(bool),
     Number(Number),
     Text(String),
-    /// What no program here can use, in words: "a list".
+    /// A value that no program here can use, in words: "a list".
     Other(&'static str),
 }
 
@@ -58,7 +58,7 @@ impl Field {
     }
 }
 
-/// What a table is before its rows are read.
+/// The facts about a table before its rows are read.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct About {
     /// Names of its columns, without that of the geometry.
@@ -91,7 +91,7 @@ impl From<Error> for Stop {
     }
 }
 
-/// What gets a row: its number from 0, its geometry if it has one that is not empty, and the wanted fields.
+/// Takes a row: its number from 0, its geometry if it has one that is not empty, and the wanted fields.
 pub(crate) type Take<'a> = dyn FnMut(u64, Option<Geometry>, Vec<Field>) -> Result<(), Stop> + 'a;
 
 /// A file of features that is open.

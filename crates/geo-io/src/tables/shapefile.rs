@@ -1,8 +1,9 @@
 //! Shapefiles in: the shapes (.shp), and beside them their fields (.dbf), index (.shx) and coordinate system (.prj), each of which may
 //! be missing.
 //!
-//! The crate `shapefile` writes those of the tests. It is no reader for us: it takes memory for as many vertices as a damaged file
-//! claims, gives fields of type F as f32 and whole numbers as f64, and counts deleted rows on one side alone.
+//! The crate `shapefile` writes the files of the tests. It cannot serve as the reader. It takes memory for as many
+//! vertices as a damaged file claims. It returns fields of type F as f32 and whole numbers as f64, and counts deleted
+//! rows on one side alone.
 
 mod fields;
 mod shapes;
@@ -62,7 +63,7 @@ fn system_of(path: &Path) -> Result<Crs> {
     Crs::from_wkt(&String::from_utf8_lossy(&text)).ok_or_else(|| {
         Error::malformed(
             path,
-            "the coordinate system that it states is not known: give it as WKT, or remove the file",
+            "it states an unknown coordinate system: give it as WKT, or remove the file",
         )
     })
 }
@@ -95,8 +96,9 @@ impl Table for Shapefile {
     }
 }
 
-/// Polygons of rings of which the outer ones go the one way, and holes the other. If the first ring goes as holes should, the file has
-/// all of them the other way round. A hole belongs to the outer ring that holds most of its vertices, of several to the smallest.
+/// Makes polygons of rings. Outer rings go one way round, and holes the other. If the first ring goes as holes should,
+/// the file has all of them the other way round. A hole belongs to the outer ring that holds most of its vertices; of
+/// several, to the smallest.
 fn nested(rings: Vec<Vec<Vertex>>) -> Geometry {
     let flat = |ring: &Vec<Vertex>| ring.iter().map(|&[x, y, _]| [x, y]).collect::<Vec<_>>();
     let areas: Vec<f64> = rings.iter().map(|ring| area(&flat(ring))).collect();

@@ -33,7 +33,7 @@ struct Axes {
 impl Bytes<'_> {
     fn take<const N: usize>(&mut self) -> Result<[u8; N], String> {
         let (taken, rest) =
-            self.rest.split_first_chunk().ok_or("its geometry is cut short".to_owned())?;
+            self.rest.split_first_chunk().ok_or("its geometry ends too early".to_owned())?;
         self.rest = rest;
         Ok(*taken)
     }
@@ -87,7 +87,7 @@ impl Bytes<'_> {
     ) -> Result<Vec<T>, String> {
         let count = self.number()? as usize;
         if count.saturating_mul(least) > self.rest.len() {
-            return Err("its geometry is cut short".to_owned());
+            return Err("its geometry ends too early".to_owned());
         }
         (0..count).map(|_| each(self)).collect()
     }
@@ -274,14 +274,14 @@ mod tests {
         let mixed =
             [head(false, 4), 1_u32.to_le_bytes().to_vec(), head(false, 2), vec![0; 4]].concat();
         for (bytes, words) in [
-            (vec![], "cut short"),
+            (vec![], "ends too early"),
             (vec![2], "begins with 2"),
-            (head(false, 1), "cut short"),
+            (head(false, 1), "ends too early"),
             (head(false, 99), "unknown type 99"),
             (head(false, 5001), "unknown type 5001"),
             (head(false, 1008), "curves"),
             (deep, "more than 16 deep"),
-            (many, "cut short"),
+            (many, "ends too early"),
             (mixed, "another type"),
         ] {
             let error = read(&bytes).unwrap_err();

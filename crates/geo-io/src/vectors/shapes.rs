@@ -153,8 +153,8 @@ pub fn has_features(path: &Path) -> Result<bool> {
     Kind::of(path).map_or(Ok(is_geojson), of_table)
 }
 
-/// Whether the first geometry of a file that [`read_features`] reads is a polygon or several. False for a file without geometries. Of a
-/// table no more rows are read than tell.
+/// Whether the first geometry of a file that [`read_features`] reads is a polygon or several. False for a file without
+/// geometries. Reads a table only up to its first geometry.
 ///
 /// # Errors
 /// As [`read_features`], up to this geometry.
@@ -164,13 +164,13 @@ pub fn begins_with_polygon(path: &Path) -> Result<bool> {
         None => Ok(()),
         Some(geometry) => {
             first = Some(matches!(geometry, Geometry::Polygons(_)));
-            Err("the others are not wanted".to_owned())
+            Err("the first one is enough".to_owned())
         }
     });
     first.map_or_else(|| read.map(|_| false), Ok)
 }
 
-/// What gets a feature: its geometry, and its properties where they are wanted.
+/// Takes a feature: its geometry, and its properties if they are wanted.
 type Take<'a> = dyn FnMut(Option<Geometry>, JsonObject) -> Result<(), String> + 'a;
 
 /// Gives each feature of a file, and the system that it states, with what the user should know.
@@ -456,7 +456,7 @@ mod tests {
         assert_eq!(of("null"), Ok(None));
         let old = r#"{"type": "EPSG", "properties": {"code": 2056}}"#;
         assert_eq!(of(old), Ok(Some("EPSG:2056".to_owned())));
-        assert!(named("ESRI:54009").unwrap_err().contains("\"ESRI:54009\", which is not known"));
+        assert!(named("ESRI:54009").unwrap_err().contains("\"ESRI:54009\", an unknown system"));
         assert!(of(r#"{"type": "link"}"#).unwrap_err().contains("not known"));
     }
 

@@ -167,7 +167,7 @@ fn whatever_is_damaged_is_named() {
     }
     for length in [0, 1, 100, 172, whole.len() / 2, whole.len() - 1] {
         std::fs::write(&path, &whole[..length]).unwrap();
-        let error = read().expect_err("it is cut short");
+        let error = read().expect_err("it ends too early");
         assert!(error.to_string().contains("1.points"), "{error}");
     }
     std::fs::write(&path, [&whole[..], b"more"].concat()).unwrap();
@@ -321,7 +321,7 @@ fn batches_end_where_their_taker_fails() {
     assert_eq!(count, 3);
 }
 
-/// Whoever plans by a header must find that it lies, where all of the points are looked at.
+/// A caller plans by a header, so a read of all points must report a header that lies.
 #[test]
 fn a_point_outside_of_its_header_is_named() {
     let folder = tempfile::tempdir().unwrap();

@@ -49,7 +49,7 @@ fn points_outside_are_counted_and_a_file_outside_is_not_read() {
         let header = read_header(&path).unwrap().unwrap();
         assert_eq!((header.points, header.bounds), (5000, Some(bounds(0.0, 0.0, 70.0, 70.0))));
 
-        // Behind the header nothing is looked at: its points may be gone.
+        // Nothing is read behind the header: its points may be gone.
         let whole = std::fs::read(&path).unwrap();
         std::fs::write(&path, &whole[..whole.len() / 2]).unwrap();
         let outside = read(&path, Some(bounds(100.0, 0.0, 200.0, 70.0))).unwrap();
@@ -160,7 +160,7 @@ fn pages(nodes: &[Node], places: &[(u64, u64)], first: u64) -> (Vec<u8>, u64) {
     (pages, bytes)
 }
 
-/// The header of a COPC of so many points, which begin at one place; an extended record stands at another.
+/// The header of a COPC of this many points, which begin at one place; an extended record stands at another.
 fn copc_header(points: usize, start: usize, extended_at: u64) -> Vec<u8> {
     let mut header = vec![0; 375];
     header[..4].copy_from_slice(b"LASF");
@@ -269,14 +269,14 @@ fn of_a_copc_only_the_chunks_within_the_bounds_are_read() {
         let at_once = read_points(&path, &filter, &Default::default(), &Silent).unwrap();
         assert_eq!(at_once.numbers, Some(wanted));
     }
-    // A chunk that is not asked for may be gone.
+    // A chunk outside the bounds may be gone: it is not read.
     let mut bytes = std::fs::read(&path).unwrap();
     let (at, length) = places[3];
     bytes[at as usize..(at + length) as usize].fill(0);
     std::fs::write(&path, &bytes).unwrap();
     let west = bounds(0.0, 0.0, 400.0, 1000.0);
     assert_eq!(rows(&read(&path, Some(west)).unwrap()), within(&all, &west));
-    // Neither is one read behind its first record, of which a sample is looked at.
+    // Nor is a chunk that is damaged behind its first record, the only one that is sampled.
     let (at, length) = places[2];
     bytes[at as usize + 30..(at + length) as usize].fill(0xA5);
     std::fs::write(&path, &bytes).unwrap();

@@ -65,7 +65,11 @@ fn one_layer_is_read_with_its_system() {
         (None, Some(point(1.0, 1.0, true)), "row 3, column \"value\": \"null\""),
         (Some(1.0), None, "row 3: it has no geometry"),
         (Some(1.0), Some(b"GP".to_vec()), "row 3: its geometry"),
-        (Some(1.0), Some(point(1.0, 1.0, true)[..50].to_vec()), "row 3: its geometry is cut short"),
+        (
+            Some(1.0),
+            Some(point(1.0, 1.0, true)[..50].to_vec()),
+            "row 3: its geometry ends too early",
+        ),
         (Some(1.0), Some(point(f64::INFINITY, 1.0, true)), "row 3: the place (inf, 1"),
     ] {
         insert(&file, "an odd \"\"name", geometry, value);
@@ -87,7 +91,9 @@ fn layers_and_systems_that_are_unclear_are_refused_by_name() {
     layer(&file, "stations", -1);
     assert_eq!(points(&path, "value").unwrap().len(), 0);
     assert_eq!(points(&path, "value").unwrap().crs, None);
-    for (system, words) in [(7, "ESRI:54009, is not known"), (8, "not in gpkg_spatial_ref_sys")] {
+    for (system, words) in
+        [(7, "unknown coordinate system ESRI:54009"), (8, "not in gpkg_spatial_ref_sys")]
+    {
         file.execute("UPDATE gpkg_geometry_columns SET srs_id = ?1", [system]).unwrap();
         let error = points(&path, "value").unwrap_err();
         assert!(error.contains(words), "{error}");

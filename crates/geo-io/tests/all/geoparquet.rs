@@ -254,7 +254,7 @@ fn systems_are_those_of_the_metadata() {
     }
     for (text, words) in [
         (geo("WKB", r#", "crs": {"type": "What", "name": "moon base"}"#), "moon base"),
-        (geo("WKT", ""), "encoded as WKT"),
+        (geo("WKT", ""), "unknown encoding WKT"),
         ("{".to_owned(), "is no JSON"),
         ("{}".to_owned(), "names no primary column"),
         (
@@ -263,7 +263,7 @@ fn systems_are_those_of_the_metadata() {
         ),
         (
             geo("WKB", "").replace("\"geometry\"", "\"shape\""),
-            "the column \"shape\", which it does not have",
+            "it names the column \"shape\" for its geometry",
         ),
     ] {
         let error = of(Some(&text), schema).unwrap_err();
@@ -295,12 +295,12 @@ fn what_is_wrong_in_a_row_is_named_with_it() {
     let schema = "message m { optional binary geometry; optional double value; }";
     let all = [1_i16, 1, 1];
     for (third, words) in [
-        (vec![], "row 3: its geometry is cut short"),
+        (vec![], "row 3: its geometry ends too early"),
         (vec![7, 1, 0, 0, 0], "row 3: its geometry begins with 7"),
         (wkb(1.0, f64::INFINITY), "row 3: the place (1, inf"),
         ([wkb(1.0, 2.0), vec![0]].concat(), "row 3: its geometry has 1 bytes too many"),
         (vec![1, 8, 0, 0, 0], "row 3: its geometry has curves"),
-        (vec![1, 2, 0, 0, 0, 255, 255, 255, 255], "row 3: its geometry is cut short"),
+        (vec![1, 2, 0, 0, 0, 255, 255, 255, 255], "row 3: its geometry ends too early"),
         (
             vec![1, 2, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
             "row 3: its geometry is a line",

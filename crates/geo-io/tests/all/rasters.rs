@@ -646,7 +646,7 @@ fn archives_name_their_arrays() {
     let text = read_npz(&path, Some("lon")).unwrap_err().to_string();
     assert!(text.contains("\"lon\"") && text.contains("lat, mask"), "{text}");
     let text = read_npz(&path, None).unwrap_err().to_string();
-    assert!(text.contains("one array is needed") && text.contains("lat, mask"), "{text}");
+    assert!(text.contains("it must hold one array") && text.contains("lat, mask"), "{text}");
     let expected = Mask { width: 3, height: 1, sites: vec![0, 1, 1], ..Mask::default() };
     assert_eq!(mask_of(&path).unwrap(), expected);
 }

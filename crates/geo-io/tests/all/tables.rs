@@ -259,7 +259,7 @@ fn of_two_columns_of_a_name_none_is_taken() {
         ("x,y,z,CLASS,Class\n1,2,3,4,5\n", "\"class\""),
     ] {
         match name {
-            // One of them is written as it is asked for.
+            // The wanted name matches one of them exactly.
             "" => assert_eq!(read(text).unwrap().x, [2.0]),
             _ => {
                 let error = refused(text);

@@ -48,7 +48,7 @@ fn bytes_of(values: &ArrayData) -> Vec<u8> {
 /// Reads a raster whole and in windows of every reader, which must agree, and with GDAL.
 fn read(path: &Path) -> Raster {
     let raster = read_raster(path, None).unwrap_or_else(|error| panic!("{error}"));
-    // The format that GDAL is asked for has no integers of 64 bits.
+    // The format that GDAL converts to has no integers of 64 bits.
     let is_long = matches!(raster.values.sample_type(), SampleType::I64 | SampleType::U64);
     if let Some(expected) = (!is_long).then(|| gdal_samples(path)).flatten() {
         assert_eq!(bytes_of(&raster.values), expected, "{}", path.display());

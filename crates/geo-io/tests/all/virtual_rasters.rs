@@ -195,7 +195,7 @@ fn what_is_not_copied_is_refused_by_name() {
         (source("KernelFilteredSource", "a.npy", ""), "KernelFilteredSource"),
         (source("AveragedSource", "a.npy", ""), "AveragedSource"),
         (format!("<MaskBand/>{}", simple("")), "MaskBand"),
-        (source("ComplexSource", "a.npy", "<LUT>0:1,2:3</LUT>"), "its LUT is not read"),
+        (source("ComplexSource", "a.npy", "<LUT>0:1,2:3</LUT>"), "geo-io does not read its LUT"),
         (source("ComplexSource", "a.npy", "<Exponent>2</Exponent>"), "its Exponent"),
         (source("ComplexSource", "a.npy", "<UseMaskBand>true</UseMaskBand>"), "its UseMaskBand"),
         (source("ComplexSource", "a.npy", "<NODATA>none</NODATA>"), "NODATA \"none\""),
@@ -203,7 +203,7 @@ fn what_is_not_copied_is_refused_by_name() {
         (simple("<SourceBand>mask,1</SourceBand>"), "band mask,1"),
         (
             simple(&rectangles("xOff=\"0\" yOff=\"0\" xSize=\"4\" ySize=\"3\"")),
-            "2 x 2 pixels are stretched to 4 x 3",
+            "it stretches 2 x 2 pixels to 4 x 3",
         ),
         (
             simple(&rectangles("xOff=\"0.5\" yOff=\"0\" xSize=\"2\" ySize=\"2\"")),
@@ -283,7 +283,7 @@ fn rasters_that_are_in_each_other_are_refused() {
     let path = folder.vrt("late.vrt", &(source("a.npy") + &source("late.vrt")));
     let file = ValuesFile::open(&path).unwrap();
     assert!(file.window(0..1, 0..1).unwrap_err().to_string().contains("source of itself"));
-    // A raster of any size has no more than is asked for.
+    // A window of a raster of any size takes no more memory than the window needs.
     let text = "<VRTDataset rasterXSize=\"2147483647\" rasterYSize=\"2147483647\"><VRTRasterBand/></VRTDataset>";
     std::fs::write(folder.at("large.vrt"), text).unwrap();
     let error = read_raster(&folder.at("large.vrt"), None).unwrap_err();

@@ -42,7 +42,7 @@ pub(crate) enum Home<'a> {
 /// A home in the words that a kernel's argument carries it in.
 type Words = [MaybeUninit<usize>; 3];
 
-/// As many words as a home takes, of which the rest is not looked at.
+/// The words of a home; unused ones are not read.
 union Packed<'a> {
     home: Home<'a>,
     words: Words,
@@ -69,7 +69,7 @@ impl<'a> Home<'a> {
 impl<'a, T> Slice<'a, T> {
     /// The slice as an argument of a kernel that reads it.
     pub fn input(self) -> In<'a, T> {
-        // SAFETY: the slice has so many elements, which stay while it lives.
+        // SAFETY: the slice has this many elements, which stay while it lives.
         unsafe { In::with_home(self.as_ptr(), self.len(), self.home.pack()) }
     }
 }
@@ -77,7 +77,7 @@ impl<'a, T> Slice<'a, T> {
 impl<'a, T> SliceMut<'a, T> {
     /// The slice as an argument of a kernel that writes it.
     pub fn output(mut self) -> Out<'a, T> {
-        // SAFETY: the slice has so many elements, which stay while it lives.
+        // SAFETY: the slice has this many elements, which stay while it lives.
         unsafe { Out::with_home(self.as_mut_ptr(), self.len(), self.home.pack()) }
     }
 }
@@ -194,7 +194,7 @@ impl Gpu {
     }
 }
 
-/// What is to be done once the work on a slice is enqueued.
+/// The steps that remain once the work on a slice is enqueued.
 pub(crate) struct Order<'a> {
     /// Dropped before the handle.
     #[cfg(any(test, feature = "cuda-core", feature = "cudarc", feature = "cust"))]
@@ -357,7 +357,7 @@ mod tests {
             let gpu = gpu.fork().unwrap();
             for _ in 0..200 {
                 let mut half = gpu.admit_mut(half.reborrow()).unwrap();
-                // SAFETY: the half is admitted, and has so many elements.
+                // SAFETY: the half is admitted, and has this many elements.
                 unsafe { gpu.fill_with_byte(half.as_mut_ptr(), 1, half.len()).unwrap() };
                 drop(gpu.admit(&*half).unwrap());
             }

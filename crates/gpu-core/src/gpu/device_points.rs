@@ -49,7 +49,7 @@ impl<'a> DevicePoints<'a> {
         self.x.len()
     }
 
-    /// Whether there is none.
+    /// Whether there are no points.
     pub fn is_empty(&self) -> bool {
         self.x.is_empty()
     }

@@ -81,7 +81,7 @@ pub(crate) fn device_count() -> Result<u32> {
     Ok(count.max(0) as u32)
 }
 
-/// What a device says of itself in numbers.
+/// Returns a numeric attribute of a device.
 pub(crate) fn attribute(device: CUdevice, attribute: c_int) -> Result<u32> {
     let ask = |value: *mut c_int| {
         // SAFETY: the pointer is to a live variable.

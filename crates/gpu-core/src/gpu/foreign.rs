@@ -31,13 +31,13 @@ pub(crate) trait Foreign: Sync {
     }
 }
 
-/// What keeps a buffer reserved until work on it is enqueued, where its owner has such.
+/// Keeps a buffer reserved until work on it is enqueued, if its owner reserves buffers.
 pub(crate) type Reserved = Option<Box<dyn Any + Send + Sync>>;
 
-/// `CUDA_ERROR_NOT_READY`: by it an owner says that a buffer is reserved.
+/// `CUDA_ERROR_NOT_READY`: an owner's answer while its buffer is reserved.
 const NOT_READY: i32 = 600;
 
-/// How often a reserved buffer is asked for anew, a millisecond apart.
+/// How often to ask again for a reserved buffer, a millisecond apart.
 const TRIES: usize = 1000;
 
 /// A buffer of another crate that can be written. Parts of it may go to other threads.

@@ -141,7 +141,7 @@ impl<T: Element + Send + Sync> Column<T> {
                 if start == 0 {
                     start = gpu.zeroed::<u8>(1)?.into_foreign()?.0;
                 }
-                // SAFETY: the memory is the column's own, or new, has so many elements, and nobody frees it
+                // SAFETY: the memory is the column's own, or new, has this many elements, and nobody frees it
                 // but the buffer. (Memory of another crate's is leaked with its owner.)
                 Ok(unsafe { stream.upgrade_device_ptr(start, len) })
             }

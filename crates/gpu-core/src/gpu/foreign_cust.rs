@@ -1,11 +1,10 @@
 //! The host crate `cust`: its buffers in every function that takes a slice, its context and stream
 //! beneath a handle. (Feature `cust`.)
 //!
-//! `cust` 0.3.2 calls the driver's functions as external symbols, and its build script asks for a
-//! CUDA installation. This feature answers both: it defines the symbols (see the crate
-//! `cuda-driver`), so that `cust` runs on whatever driver was loaded, the software device included;
-//! and where there is no CUDA toolkit, `CUDA_LIBRARY_PATH` may point the build at a folder with an
-//! empty `lib64/libcuda.a`.
+//! `cust` 0.3.2 calls the driver's functions as external symbols, and its build script asks for a CUDA installation.
+//! This feature answers both. It defines the symbols (see the crate `cuda-driver`), so that `cust` runs on whatever
+//! driver was loaded, the software device included. Where there is no CUDA toolkit, `CUDA_LIBRARY_PATH` may point the
+//! build at a folder with an empty `lib64/libcuda.a`.
 //!
 //! Load first, ask `cust` second: [`cust_init`](crate::cust_init) does both.
 
@@ -46,7 +45,9 @@ impl Gpu {
     /// - [`Error::Driver`]: the driver failed.
     pub fn from_cust(context: &Context, stream: std::sync::Arc<CustStream>) -> Result<Self> {
         if cuda_driver::loaded().is_none() {
-            return Err(Error::NoDriver { reason: "none was loaded: call cust_init".to_owned() });
+            return Err(Error::NoDriver {
+                reason: "this process has loaded none: call cust_init".to_owned(),
+            });
         }
         let raw = CUcontext(context.as_raw().cast());
         // A context of `cust`'s makes itself current as it is cloned.
@@ -75,7 +76,7 @@ fn device_of(context: CUcontext) -> Result<CUdevice> {
 }
 
 impl<T: DeviceCopy + Sync> Foreign for DeviceSlice<T> {
-    /// What is safe in `cust` waits, or runs on the legacy default stream.
+    /// Safe functions of `cust` wait, or run on the legacy default stream.
     fn stream(&self, _own: CUstream) -> CUstream {
         CUstream::NULL
     }
@@ -176,7 +177,7 @@ impl<T: Element + DeviceCopy + Send + Sync> Column<T> {
         let (start, foreign) = self.into_foreign()?;
         match foreign.map(|owner| owner.downcast::<DeviceBuffer<T>>()) {
             Some(Ok(buffer)) => Ok(*buffer),
-            // SAFETY: the memory is the column's own, has so many elements, and nobody frees it
+            // SAFETY: the memory is the column's own, has this many elements, and nobody frees it
             // but the buffer. (Memory of another crate's is leaked with its owner.)
             other => {
                 std::mem::forget(other);

@@ -16,7 +16,7 @@ use crate::gpu::admit::Home;
 use crate::raster::check_shape;
 use crate::{Column, DeviceGrid, Element, Gpu, GridSpec, Result, Slice};
 
-/// What a tensor of a handle's device names as its device.
+/// Returns the device that tensors of a handle's device name.
 fn device_of(gpu: &Gpu) -> DLDevice {
     match gpu.is_software() {
         true => DLDevice::CPU,
@@ -133,7 +133,7 @@ where
     }
     let len = shape.iter().product();
     let start = if len == 0 { 0 } else { start as u64 };
-    // SAFETY: the tensor, which the column keeps, owns so many elements; the rest is the caller's promise.
+    // SAFETY: the tensor, which the column keeps, owns this many elements; the rest is the caller's promise.
     Ok((unsafe { Column::from_foreign(gpu, start, len, Box::new(tensor)) }, shape))
 }
 
@@ -145,6 +145,6 @@ where
     column.owner.check_launched()?;
     column.gpu().synchronize()?;
     let (start, device) = (column.as_ptr(), device_of(column.gpu()));
-    // SAFETY: the column has so many elements on its device, and is kept.
+    // SAFETY: the column has this many elements on its device, and is kept.
     unsafe { export(Box::new(Exported(column)), start, device, shape) }
 }

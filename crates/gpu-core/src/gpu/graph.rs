@@ -72,7 +72,7 @@ impl Gpu {
     }
 }
 
-/// What the calling thread enqueues on a handle is recorded as long as this lives.
+/// While this lives, everything that the calling thread enqueues on a handle is recorded.
 struct Capture<'a> {
     gpu: &'a Gpu,
     /// The stream that records.

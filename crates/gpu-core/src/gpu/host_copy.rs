@@ -222,7 +222,7 @@ impl Gpu {
         Queue(self.stream.raw())
     }
 
-    /// What a copy of so many bytes goes through, if it has at least so many and the host's memory is pageable.
+    /// Returns the staging for a copy of `bytes` bytes, if they are at least `least` and the host's memory is pageable.
     fn staging(&self, host: *const u8, bytes: usize, least: usize) -> Option<&Arc<Staging>> {
         if bytes < least || is_known(host) {
             return None;

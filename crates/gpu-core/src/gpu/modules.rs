@@ -1,9 +1,9 @@
 //! Kernels, loaded when they are first launched.
 //!
-//! The driver compiles PTX when it is loaded, one text after the other however many threads ask it, and a module may
-//! hold dozens of kernels of which a program uses one. So each kernel is loaded alone: the head of its module's text,
-//! and its entry. A module that was compiled for the device's architecture beforehand is loaded whole, which takes
-//! no time to speak of.
+//! The driver compiles PTX when it is loaded, one text after the other, however many threads ask it. A module may hold
+//! dozens of kernels, and a program may use one. So each kernel is loaded alone: the head of its module's text, and its
+//! entry. A module that was compiled for the device's architecture beforehand is loaded whole, which takes no time to
+//! speak of.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -21,7 +21,7 @@ use crate::gpu::driver::{check, given};
 use crate::gpu::properties::Properties;
 use crate::{Error, Result};
 
-/// What is loaded on one device. It stays until the process ends.
+/// The modules and kernels that are loaded on one device. They stay until the process ends.
 #[derive(Default)]
 pub(crate) struct Modules {
     loaded: Mutex<Loaded>,

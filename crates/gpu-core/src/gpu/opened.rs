@@ -54,15 +54,14 @@ impl Opened {
         })
     }
 
-    /// What large copies go through; `None` where the system gives no page-locked memory. The
-    /// context is current.
+    /// Returns the staging of large copies; `None` if the system gives no page-locked memory. The context is current.
     pub(crate) fn staging(&self) -> Option<&Arc<Staging>> {
         self.staging.get_or_init(|| Staging::new(self.context).ok().map(Arc::new)).as_ref()
     }
 }
 
-/// Lets the device's memory pool keep what is freed for the allocations to come: by default it
-/// goes back to the system at each synchronisation, and allocating it again costs milliseconds.
+/// Lets the device's memory pool keep freed memory for later allocations. By default the pool returns it to the system
+/// at each synchronisation, and allocating it again costs milliseconds.
 fn keep_freed_memory(device: CUdevice) -> Result<()> {
     let mut threshold = u64::MAX;
     let threshold_of = sys::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD;

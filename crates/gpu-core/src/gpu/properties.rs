@@ -6,7 +6,7 @@ use cuda_driver::sys::{self, CUdevice};
 use crate::Result;
 use crate::gpu::driver::{attribute, device_name, given};
 
-/// What is known of a device from the start.
+/// Properties of a device that are read once.
 pub(crate) struct Properties {
     pub(crate) name: String,
     pub(crate) total_memory: u64,

@@ -245,7 +245,7 @@ impl Gpu {
         let (from, mut to) = (self.admit(from)?, self.admit_mut(to)?);
         let (to, bytes) = (to.as_mut_ptr(), from.len() * size_of::<T>());
         let _current = self.make_current()?;
-        // SAFETY: both have so many bytes, and are two, as one is borrowed mutably; the handle has
+        // SAFETY: both have this many bytes, and are two, as one is borrowed mutably; the handle has
         // admitted them.
         check("cuMemcpyDtoDAsync", unsafe {
             sys::cuMemcpyDtoDAsync_v2(to as u64, from.as_ptr() as u64, bytes, self.stream.raw())

@@ -1,19 +1,22 @@
 //! Large copies between pageable host memory and a device, near the rate of page-locked memory.
 //!
-//! The driver copies pageable memory with one thread through a buffer of its own, at a fifth of what the
-//! bus can carry. Here a copy is cut into pieces, and one queue each way holds the pieces of all copies that were
-//! begun. A piece goes through a slot of page-locked memory: to the device a thread copies it into the slot, and the
-//! slot's copy is enqueued; from the device the copy into the slot is enqueued, waited for, and a thread copies the slot
-//! out. These steps are the jobs of rayon's threads ([`work`]): so the bus and the threads work at the same time, the
-//! pages of a new array are first touched by many threads, and where several copies were begun no thread waits for
-//! the end of one to go on with the next.
+//! The driver copies pageable memory with one thread through a buffer of its own, at a fifth of what the bus can carry.
+//! Here a copy is cut into pieces, and one queue each way holds the pieces of all copies that were begun. A piece goes
+//! through a slot of page-locked memory:
+//!
+//! - To the device, a thread copies the piece into the slot, and the slot's copy is enqueued.
+//! - From the device, the copy into the slot is enqueued and waited for; then a thread copies the slot out.
+//!
+//! These steps are the jobs of rayon's threads ([`work`]), so the bus and the threads work at the same time. Many
+//! threads share the first touch of a new array's pages. Where several copies were begun, no thread waits for the end
+//! of one to go on with the next.
 //!
 //! One thread at a time calls the driver to enqueue, and one for each stream waits for what is on its way. The driver's
-//! calls have a lock in common, and where each thread made its own, a build in batches waited for that lock longer than
-//! it copied. A thread that finds no job looks again for a while: to be woken takes as long as a job.
+//! calls share a lock: when each thread made its own calls, a build in batches waited for that lock longer than it
+//! copied. A thread that finds no job looks again for a while, since waking it takes as long as a job.
 //!
-//! Whoever waits for a copy takes jobs too, as long as pieces of that copy are in nobody's hands: so copies come to
-//! their end where all threads of the pool are busy, or wait for copies themselves.
+//! A thread that waits for a copy takes jobs too, as long as that copy has pieces that no thread has taken. So copies
+//! end even where all threads of the pool are busy or wait for copies themselves.
 
 mod work;
 
@@ -38,8 +41,8 @@ const SLOTS: usize = 32;
 /// From this many bytes on a copy is worth its pieces.
 pub(crate) const LARGE: usize = 2 * PIECE;
 
-/// From this many bytes on it is where the copy would hold up whoever begins it: the driver's copies of pageable memory
-/// wait for what is on the stream before them.
+/// The least number of bytes to copy in pieces. A larger copy by the driver would hold up its caller: the driver's
+/// copies of pageable memory wait for the stream's earlier work.
 pub(crate) const LEAST: usize = 128 << 10;
 
 /// How long a thread looks for jobs when there are none.
@@ -122,7 +125,7 @@ pub(crate) struct Staged {
 struct State {
     /// Pieces that are not done.
     left: usize,
-    /// What went wrong first.
+    /// The first error.
     error: Option<Error>,
     /// On the stream behind all pieces, once they are enqueued.
     passed: Option<Event>,
@@ -157,9 +160,9 @@ impl Staging {
     /// Begins a copy of `bytes` between device and host, on the queue's stream.
     ///
     /// # Safety
-    /// Both sides have as many bytes and live until the copy has ended: to the device, the stream may write
-    /// to it when it comes to it, and nobody writes to `host`; from the device, its bytes are initialised,
-    /// and nobody touches `host`.
+    /// Both sides have `bytes` bytes and live until the copy has ended. To the device: the stream may write to the
+    /// device's side when it gets there, and nobody writes to `host`. From the device: its bytes are initialised, and
+    /// nobody touches `host`.
     pub(crate) unsafe fn begin(
         self: &Arc<Self>,
         queue: Queue,
@@ -391,7 +394,8 @@ impl Staged {
 }
 
 impl Loaded {
-    /// Enqueues the slot's copy, unless the copy is over; what becomes of the slot, and whether the whole copy has ended.
+    /// Enqueues the slot's copy, unless the copy is over. Returns what to do with the slot, and whether the whole copy
+    /// has ended.
     fn enqueue(self) -> (Done, bool) {
         let Self { piece, slot } = &self;
         let is_over = piece.of.is_over();

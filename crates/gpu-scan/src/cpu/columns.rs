@@ -119,7 +119,7 @@ impl<P: Send + Sync> Columns<P> {
         if self.backward { rows.rev().for_each(visit) } else { rows.for_each(visit) }
     }
 
-    /// What comes before each chunk, a value for each column.
+    /// Returns the sums before each chunk, a value for each column.
     fn before_each<E>(&self, chunks: &Parts<'_, E>) -> Vec<Vec<E>>
     where
         E: Scalar + Send + Sync,

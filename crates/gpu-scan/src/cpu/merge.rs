@@ -12,13 +12,12 @@ use gpu_core::parallel::{Parts, for_chunks, for_ranges};
 /// Outputs that one task merges.
 const CHUNK: usize = 1 << 14;
 
-/// Merges two arrays that are sorted as said into one that is. Equal keys of `a` come
-/// before those of `b`, and keep their order.
+/// Merges two arrays, each sorted in the stated order, into one. Equal keys of `a` come before those of `b`, and keep
+/// their order.
 ///
-/// Numbers are in their total order: -0.0 before +0.0, NaN last (first, if descending). Of arrays
-/// that are not sorted the output is some of their elements. Tasks find their parts of the arrays
-/// as said in Green, McColl and Bader, "GPU merge path: a GPU merging algorithm", 2012,
-/// DOI 10.1145/2304576.2304621.
+/// Numbers are in their total order: -0.0 before +0.0, NaN last (first, if descending). If an array is not sorted, the
+/// output is some of the elements. Tasks find their parts of the arrays by Green, McColl and Bader, "GPU merge path: a
+/// GPU merging algorithm", 2012, DOI 10.1145/2304576.2304621.
 ///
 /// ```
 /// use gpu_scan::{Merge, cpu};

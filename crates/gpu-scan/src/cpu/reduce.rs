@@ -83,8 +83,8 @@ fn sum_of_vector<E: Scalar, P: Operator<E>>(operator: P, elements: &[E]) -> E {
     lifted.fold(first, |sum, next| operator.combine(sum, next))
 }
 
-/// The kernel's order (`kernels_rs::primitives::reduce`) written for one thread a chunk: the elements that fall
-/// to each thread of a block, row by row; rows, lanes, warps; then the chunks in the same way.
+/// Reduces in the kernel's order (`kernels_rs::primitives::reduce`), with one thread a chunk. It adds up the elements
+/// of each thread of a block, row by row; then rows, lanes and warps; then the chunks in the same way.
 fn reduce_in_order<E, P>(operator: P, elements: &[E]) -> E
 where
     E: Scalar + Send + Sync,

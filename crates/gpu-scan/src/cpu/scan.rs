@@ -294,7 +294,7 @@ impl<'a, E: Scalar + Send + Sync, P: Scans<E> + Send + Sync> Tiles<'a, E, P> {
         std::iter::once(first).chain(others.rchunks_mut(tile)).collect()
     }
 
-    /// What comes before each tile, from the last head on.
+    /// Returns the sum before each tile, from the last head on.
     fn before_each(&self, array: &[E]) -> Vec<E> {
         let last = self.padded.div_ceil(self.tile.len()) - 1;
         let sums = map_ranges(last, TILES_OF_TASK, &|range| {

@@ -1,7 +1,7 @@
 //! Stable sorts, on rayon's merge sort.
 //!
-//! What sorts sees keys and values as bits, of which there are two sizes, and is compiled here, once, by
-//! way of [`SortsBits`]: not for each type in each crate that sorts.
+//! The sort sees keys and values as bits, in two sizes. [`SortsBits`] compiles it once, here, and not for each type in
+//! each crate that sorts.
 
 use bytemuck::{cast_slice, cast_slice_mut};
 use device_std::scalar::Scalar;
@@ -259,7 +259,7 @@ fn first_ranked(mut ranked: Vec<(u64, u64)>, k: usize) -> Vec<u64> {
     ranked.into_iter().map(|(_, index)| index).collect()
 }
 
-/// What keys are sorted by: some bits of their ranks.
+/// The sort's order of keys: by some bits of their ranks.
 pub struct Rank<B> {
     order: Order<B>,
     begin: u32,

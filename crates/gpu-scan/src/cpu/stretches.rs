@@ -1,11 +1,11 @@
 //! The totals of runs, in the order of stretches.
 //!
-//! This is the kernel's order (`kernels_rs::primitives::reduce_by_key`) written for one thread. A tile is a
-//! sequence of warps, a warp one of 32 stretches, and a stretch is added up from head to head. What
-//! stands before the first head of a stretch is added to what comes before the stretch in its tile:
-//! the sum of the warps, and after it that of the lanes, each since the last head. What stands before
-//! the first head of a tile is added to the sum of the tiles before. Where the order cannot show,
-//! since the operator is associative to the last bit, the whole tile is one stretch.
+//! This is the kernel's order (`kernels_rs::primitives::reduce_by_key`) written for one thread. A tile is a sequence of
+//! warps, and a warp has 32 stretches. Each stretch is added up from head to head. What stands before the first head of
+//! a stretch is added to the total before the stretch in its tile. This total is the sum of the warps, and then that of
+//! the lanes, each since the last head. What stands before the first head of a tile is added to the sum of the tiles
+//! before. Where the order cannot show, since the operator is associative to the last bit, the whole tile is one
+//! stretch.
 
 use device_std::scalar::Scalar;
 use kernels_rs::primitives::operators::{Operator, Partial};
@@ -80,13 +80,13 @@ where
     totals
 }
 
-/// What a tile knows of the runs that end in it.
+/// The parts of the runs that end in a tile.
 struct TileTotals<E> {
     /// The total before each head; the first still lacks what comes before the tile.
     totals: Vec<E>,
-    /// What the first consists of, in order.
+    /// The terms of the first run, in order.
     lead: Vec<E>,
-    /// What stands after the last head, or everything.
+    /// The sum after the last head, or of everything.
     end: Partial<E>,
 }
 

@@ -46,7 +46,7 @@ pub(super) fn scan_tiles<E: Copy, P: Operator<E>>(operator: P, sums: &mut [Parti
 #[derive(Clone, Copy)]
 pub(super) struct Tile<E, P> {
     operator: P,
-    /// What comes before each segment, if elements are not to be with their own sums.
+    /// The value before each segment, if elements are not part of their own sums.
     initial: Option<E>,
     /// Rows of a warp; none where the tile is one vector.
     rows: Option<usize>,
@@ -68,7 +68,7 @@ impl<E: Scalar, P: Scans<E>> Tile<E, P> {
         if self.rows.is_some() { E::LANES } else { 1 }
     }
 
-    /// What stands for elements beyond the array.
+    /// Returns the value of elements beyond the array.
     pub(super) fn fill(&self) -> E {
         self.operator.lower(self.operator.identity())
     }

@@ -85,7 +85,7 @@ fn enqueue<T: Number, O: ScanOperator<T>>(
     let gpu = workspace.gpu();
     gpu.check_argument(&input)?;
     gpu.check_argument(&output)?;
-    // SAFETY: the grids are as large as said, and there is a sum for each chunk of each column.
+    // SAFETY: the grids are as large as stated, and there is a sum for each chunk of each column.
     unsafe {
         if chunks > 1 {
             let grid = Grid { mode: grid.mode & !EXCLUSIVE, ..grid };

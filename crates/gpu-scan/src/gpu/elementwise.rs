@@ -100,7 +100,7 @@ pub fn gather<'a, T: Number, I: Index>(
     apart(("indices", indices), ("output", &output))?;
     let (len, input_len) = (indices.len() as u64, input.len() as u64);
     let (input, output) = (input.cast::<T::Bits>().input(), output.cast().output());
-    // SAFETY: the arrays are as long as said, and the output is apart.
+    // SAFETY: the arrays are as long as stated, and the output is apart.
     unsafe {
         match I::SIZE {
             IndexSize::Four => {
@@ -118,7 +118,7 @@ pub fn gather<'a, T: Number, I: Index>(
 /// Enqueues a gather.
 ///
 /// # Safety
-/// There are so many indices and elements of the input; the output has an element for each index, and is apart.
+/// There are this many indices and elements of the input; the output has an element for each index, and is apart.
 pub(super) unsafe fn enqueue_gather<I: Copy, B: kernels::gather::Instance<I> + Copy>(
     workspace: &Workspace,
     (indices, len): (In<'_, I>, u64),

@@ -14,13 +14,12 @@ use crate::number::{Number, Payload, total_order};
 /// The most tiles that find their own splits: a launch for them all would take longer.
 const MAX_SEARCHED: u32 = 8192;
 
-/// Merges two arrays that are sorted as said into one that is. Equal keys of `a` come
-/// before those of `b`, and keep their order.
+/// Merges two arrays, each sorted in the stated order, into one. Equal keys of `a` come before those of `b`, and keep
+/// their order.
 ///
-/// Numbers are in their total order: -0.0 before +0.0, NaN last (first, if descending). Of arrays
-/// that are not sorted the output is some of their elements. One read and one write of each
-/// element, after Green, McColl and Bader, "GPU merge path: a GPU merging algorithm", 2012,
-/// DOI 10.1145/2304576.2304621.
+/// Numbers are in their total order: -0.0 before +0.0, NaN last (first, if descending). If an array is not sorted, the
+/// output is some of the elements. One read and one write of each element, after Green, McColl and Bader, "GPU merge
+/// path: a GPU merging algorithm", 2012, DOI 10.1145/2304576.2304621.
 ///
 /// Example: see [`cpu::merge_keys`](crate::cpu::merge_keys()), called in [this form](crate::gpu#examples).
 ///

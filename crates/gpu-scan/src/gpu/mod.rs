@@ -1,9 +1,8 @@
 //! The primitives on a GPU, over device columns.
 //!
-//! Every function enqueues its work on the stream of the [`Workspace`] it is given and returns:
-//! nothing waits for the device, and results that are a single number are written to a device
-//! column too. Temporary storage comes from the workspace, which grows at the first call that
-//! needs more and stays so: in steady state nothing is allocated.
+//! Every function enqueues its work on the stream of its [`Workspace`] and returns. Nothing waits for the device: even
+//! a single number as a result is written to a device column. Temporary storage comes from the workspace, which grows
+//! at the first call that needs more and keeps its size, so that later calls allocate nothing.
 //!
 //! # Examples
 //!

@@ -199,7 +199,7 @@ impl<E: Element> SegmentsCall<'_, E> {
         let chunks = Chunks { partials, done: workspace.counters(most_chunks)? };
         let Self { input, totals } = self;
         let arguments = reduce_few::Args { input, of_chunks, most_chunks, chunks, totals };
-        // SAFETY: the arrays are the caller's promise; there is room for all chunks.
+        // SAFETY: the caller promises the arrays; `partials` and the counters hold all chunks.
         unsafe { workspace.gpu().enqueue(R::KERNEL, blocks, arguments)? };
         Ok(())
     }
@@ -224,8 +224,8 @@ impl<E: Element> SegmentsCall<'_, E> {
         let gpu = workspace.gpu();
         let blocks_of_chunks = self.blocks_of_chunks(gpu);
         let Self { input, totals } = self;
-        // SAFETY: the arrays are the caller's promise. The list begins behind its counters, and behind it are four
-        // counters in each of the words that are left, of any bits; there is room for all chunks.
+        // SAFETY: the caller promises the arrays. The list begins behind its counters. The words that are left behind
+        // the list hold four counters each, for which any bits will do; `partials` holds all chunks.
         unsafe {
             let (listed, list) = (all.cast::<u64>(), all.from(1u32));
             let done = list.from(entries).cast::<u32>();

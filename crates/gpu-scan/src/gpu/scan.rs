@@ -181,7 +181,7 @@ fn same_array<T: Number, E: Element>(data: SliceMut<'_, T>) -> Arrays<'_, E> {
     Arrays { input: output.as_input(), output, len }
 }
 
-/// What comes before the first element, as kernels take it.
+/// Returns the value before the first element, as kernels take it.
 pub(super) fn initial<T: Number, O: ScanOperator<T>>(operator: O, how: Scan<T>) -> O::Element {
     let kernel = operator.kernel();
     how.initial.map_or(kernel.lower(kernel.identity()), bytemuck::cast)

@@ -14,8 +14,8 @@ use crate::number::{Direction, Number, total_order};
 /// For each query the number of elements of `sorted` that are less: the first place where it could
 /// be inserted.
 ///
-/// Numbers are in their total order: -0.0 before +0.0, NaN last. Of an array that is not sorted
-/// the results are some numbers up to its length. Each query takes log2(n) reads.
+/// Numbers are in their total order: -0.0 before +0.0, NaN last. In an array that is not sorted the results are some
+/// numbers up to its length. Each query takes log2(n) reads.
 ///
 /// Example: see [`cpu::lower_bound`](crate::cpu::lower_bound()), called in [this form](crate::gpu#examples).
 ///
@@ -118,7 +118,7 @@ fn sampled<'a, T: Number>(
     };
     let blocks = Blocks::x(tiles(levels.samples(), BLOCK as u64)?);
     let kernel = <T::Bits as sample::Instance>::KERNEL;
-    // SAFETY: the arena has room for all levels; without one there is no block, and with one the array is not empty.
+    // SAFETY: the arena holds all levels; without a level no block runs, and with one the array is not empty.
     unsafe { workspace.gpu().enqueue(kernel, blocks, arguments)? };
     Ok(samples.as_input())
 }

@@ -1,8 +1,8 @@
 //! Stable sorts of many segments in one go.
 //!
-//! A key of 4 bytes and the number of its segment make one of 8 bytes, and a sort of those sorts
-//! all segments. Other keys, and parts of keys, are sorted as if there were no segments, and then,
-//! stably, by the segment; only indices are moved, and the elements follow at the end.
+//! A key of 4 bytes and the number of its segment make one of 8 bytes, and one sort of those sorts all segments. Other
+//! keys, and parts of keys, are sorted first as if there were no segments, and then, stably, by the segment. Both sorts
+//! move only indices, and the elements follow at the end.
 
 use device_std::Out;
 use gpu_core::{Blocks, Slice, SliceMut};

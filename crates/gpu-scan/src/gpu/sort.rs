@@ -249,8 +249,8 @@ impl<'a, T> Ends<'a, T> {
         ends.is_some_and(|(from, to)| ptr::eq(from.start(), to.start()))
     }
 
-    /// What pass `pass` of `passes` reads and writes, where two scratch arrays are to be had: the
-    /// last pass writes to the end, the others alternate.
+    /// Returns what pass `pass` of `passes` reads and writes. There are two scratch arrays: the last pass writes to the
+    /// end, and the others alternate.
     fn pass(&self, pass: u32, passes: u32, scratch: [Out<'a, T>; 2]) -> (In<'a, T>, Out<'a, T>) {
         let to_of = |pass: u32| {
             let is_end = (passes - 1 - pass).is_multiple_of(2);
@@ -476,7 +476,7 @@ mod tests {
         (0..n as u32).map(|i| hash(hash(i))).collect()
     }
 
-    /// Sorts by the lowest 8 bits, one pass, or by all, four, and looks at the result.
+    /// Sorts by the lowest 8 bits (one pass) or by all (four), and checks the result.
     fn check(w: &mut Workspace, keys: &[u32], bits: Range<u32>) {
         let input = w.gpu().upload(keys).unwrap();
         let mut output = w.gpu().zeroed::<u32>(keys.len()).unwrap();
@@ -502,7 +502,7 @@ mod tests {
         gpu.synchronize().unwrap();
     }
 
-    /// Statuses of the first sort of a round must not pass for those of its last.
+    /// The last sort of a round must not take the first sort's statuses for its own.
     #[test]
     fn epochs_that_come_again_are_told_apart() {
         let (gpu, _) = open();

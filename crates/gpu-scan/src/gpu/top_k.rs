@@ -14,8 +14,8 @@ use crate::{Key, TopK};
 /// Blocks of counting that a multiprocessor holds.
 const RESIDENT: u32 = 4;
 
-/// Writes the first k elements of an order to `top`, in that order, and their indices to `indices`. k is the length
-/// of `top`. Of equal elements those with the lowest indices are taken. NaN comes last, whether the least or the
+/// Writes the first k elements of an order to `top`, in that order, and their indices to `indices`. k is the length of
+/// `top`. Among equal elements those with the lowest indices are taken. NaN comes last, whether the least or the
 /// greatest are first.
 ///
 /// Cost: one read of the keys for each 11 bits of them and one more, and a sort of k elements.
@@ -51,7 +51,7 @@ pub fn top_k<'a, K: Key>(
     gpu.check_argument(&input.elements)?;
     gpu.check_argument(&top)?;
     gpu.check_argument(&indices)?;
-    // SAFETY: the arrays are as long as said and apart.
+    // SAFETY: the arrays are as long as stated and apart.
     unsafe {
         enqueue_collection(workspace, input, (top, indices, k as u64), blocks)?;
         let sort = Call::by_rank::<K>(parameters, k);

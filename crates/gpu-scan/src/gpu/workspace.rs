@@ -36,9 +36,9 @@ pub struct Workspace {
     is_sorting: bool,
     /// The statuses of the digits of tiles, and a word that says when they were cleared.
     digit_status: Column<u64>,
-    /// What a call puts there between its launches.
+    /// Storage of one call between its launches.
     arena: Column<Pair>,
-    /// What a call that consists of others keeps meanwhile.
+    /// Storage of a call that makes other calls.
     outer_arena: Column<Pair>,
     /// Storage that was outgrown; a captured graph may still use it.
     outgrown: Vec<Outgrown>,
@@ -72,7 +72,7 @@ const COUNTS: usize = (MAX_PASSES * DIGITS) as usize;
 /// Statuses to begin with: enough for 2^24 elements of 4 bytes.
 const FIRST_TILES: usize = 4096;
 
-/// What a capture is refused for: the memory would be the graph's.
+/// The reason for refusing a capture: the memory would be the graph's.
 const GROWTH: &str = "the growth of a workspace, which happens at the first call of its size,";
 /// The same.
 const CLEARING: &str = "the first sort after one that failed";
@@ -200,10 +200,10 @@ impl Workspace {
     }
 }
 
-/// `len` elements of the workspace's storage, behind `skipped` words of it.
+/// Returns `len` elements of the workspace's storage, behind `skipped` words of it.
 ///
-/// The lifetime is the caller's choice: a workspace keeps its storage, also what it has outgrown, until it is
-/// dropped, and its calls run one after the other on its own stream, so that none needs an admission.
+/// The lifetime is the caller's choice: a workspace keeps its storage, also what it has outgrown, until it is dropped.
+/// Its calls run one after the other on its own stream, so that none needs an admission.
 fn storage<'a, W: Element, T: Element>(
     words: &mut Column<W>,
     skipped: usize,
@@ -213,7 +213,7 @@ fn storage<'a, W: Element, T: Element>(
     let held = words.len().saturating_sub(skipped) * size_of::<W>();
     assert!(held >= len * size_of::<T>(), "{len} elements in {held} bytes of storage");
     let start = words.as_mut_ptr().wrapping_add(skipped);
-    // SAFETY: so many elements are in the column from there on, aligned as was checked. Any bits are a value.
+    // SAFETY: this many elements are in the column from there on, aligned as was checked. Any bits are a value.
     unsafe { Out::from_raw_parts(start.cast(), len) }
 }
 

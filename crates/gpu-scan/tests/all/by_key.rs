@@ -1,5 +1,5 @@
-//! Reductions by key and by offsets of sums that are not exact: the CPU's order is the GPU's, bit for
-//! bit, for runs of every length and keys of every size, and the order is the documented one.
+//! Reductions by key and by offsets of sums that are not exact. The CPU's order is the GPU's, bit for bit, for runs of
+//! every length and keys of every size, and it is the documented order.
 
 use crate::common::{Unaligned, open, same_bits};
 use gpu_core::Gpu;
@@ -95,7 +95,7 @@ fn segments_of_every_length_have_the_order_of_the_cpu() {
             let length = if i == 7 { long } else { u64::from(hash(i)) % (2 * mean) };
             offsets.push(offsets[i] + length);
         }
-        // So many short ones follow that the mean stays.
+        // Enough short segments follow that the mean stays.
         let end = offsets[20];
         let short = (end / mean).saturating_sub(20);
         offsets.extend((1..=short).map(|i| end + i));

@@ -1,7 +1,6 @@
-//! What lies in device memory is the caller's: offsets that fall or lie beyond the end, indices beyond
-//! the array, bounds that fall. The results are what the documentation says, of no use or some of the
-//! input's elements, but nothing else is read or written: on the software device what lies outside is
-//! NaN, and a write there is an error.
+//! What lies in device memory is the caller's: offsets that fall or lie beyond the end, indices beyond the array,
+//! bounds that fall. The results are what the documentation says: useless values or some of the input's elements. But
+//! nothing outside is read or written: on the software device memory outside holds NaN, and a write there is an error.
 
 use crate::common::{Unaligned, open};
 use gpu_scan::gpu;

@@ -9,7 +9,7 @@ use rayon::prelude::*;
 /// A tile's length, and more, past 2^32.
 const LEN: usize = (1 << 32) + 70_001;
 
-/// The GPU, if it is one and has room for so many bytes.
+/// The GPU, if it is one and has room for this many bytes.
 fn open_large(bytes: u64) -> Option<(Gpu, Workspace)> {
     let (gpu, w) = open();
     if gpu.is_software() || gpu.free_memory().unwrap() < bytes + (1 << 30) {
@@ -100,8 +100,7 @@ fn merges_and_bounds() {
     assert_eq!(byte.to_host().unwrap(), [1]);
 }
 
-/// So many long segments, all over each other, that the counter of their chunks goes round while the
-/// list of them still has room.
+/// Long segments that all overlap, enough of them that the counter of their chunks wraps while their list is not full.
 #[test]
 fn segments_that_overlap_a_hundred_million_times_do_no_harm() {
     const LEN: usize = 1 << 28;

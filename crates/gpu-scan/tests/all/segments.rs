@@ -1,5 +1,5 @@
-//! Scans and reductions of whole arrays, by key and by offsets, over every shape of segments,
-//! against std's iterators: on the CPU and on the GPU, with starts that are not aligned.
+//! Scans and reductions of whole arrays, by key and by offsets, over every shape of segments. Compares with std's
+//! iterators, on the CPU and on the GPU, also where arrays begin unaligned.
 
 use crate::common::{Unaligned, open, same_bits};
 use gpu_core::Gpu;

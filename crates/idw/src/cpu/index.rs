@@ -137,7 +137,7 @@ pub(super) fn order_along(
     })
 }
 
-/// The same of longitudes and latitudes, along curves over the faces of a cube around the globe: so that a run of places is
+/// The same for longitudes and latitudes, along curves over the faces of a cube around the globe. So a run of places is
 /// a compact piece of the sphere, near the poles too.
 pub(super) fn order_on_sphere(
     count: usize,

@@ -1,8 +1,8 @@
 //! Inverse distance weighting on the CPU, on all cores.
 //!
-//! Points are sorted (`index`). Then every point counts for every target (`pairs`), or the neighbours of each target are
-//! searched (`search`). Of a radius that holds many points no list is made: they are summed as all pairs are, far ones
-//! expanded (`pairs::limit`). A sum that f32 or a vector cannot be trusted with is made anew (`f64_value`).
+//! Points are sorted (`index`). Then every point counts for every target (`pairs`), or the neighbours of each target
+//! are searched (`search`). A radius that holds many points has no list: its points are summed as all pairs are, with
+//! far ones expanded (`pairs::limit`). `f64_value` computes a sum again that f32 or vectors may get wrong.
 
 mod f64_value;
 mod index;
@@ -95,7 +95,7 @@ pub fn part<T: Number>(input: Input, params: &Params, progress: &dyn Progress) -
     Ok(Part { values, weights, grid: targets.grid(), summary })
 }
 
-/// Columns for the values of so many targets, which have none yet.
+/// Allocates columns for the values of `count` targets.
 fn no_values<T: Number>(data: &Data, count: usize) -> Result<Vec<Vec<T>>> {
     let columns = data.values.len();
     host_memory::require((count * columns * size_of::<T>()) as u64)?;
@@ -124,8 +124,7 @@ fn exponents(data: &Data, targets: Targets, params: &Params, leave_out: bool) ->
     Some(exponents)
 }
 
-/// What a search gives for a patch: the values of its targets one after the other, and, if they are wanted, their
-/// statistics.
+/// The results of a patch: the values of its targets one after the other, and, if they are wanted, their statistics.
 #[derive(Default)]
 struct Made {
     values: Vec<f64>,
@@ -189,7 +188,7 @@ fn search<T: Number>(
         let index = Index::to_tile(index.data, index.geographic);
         match leave_out {
             false => pairs::within(&index, targets, &many, params, exponents, values, progress)?,
-            // All of them, since each leaves out the point next to that of the one before.
+            // All points, not only `many`: the targets of a chunk must leave out points that follow one another.
             true => {
                 let all =
                     pairs::leave_one_out_within(&index, targets, params, exponents, progress)?;
@@ -231,7 +230,7 @@ fn of_neighbours<T: Number>(found: &[Found]) -> Statistics<T> {
     }
 }
 
-/// What the first value of each point would be without that point.
+/// Predicts the first value of each point from all others.
 pub(crate) fn leave_one_out(
     data: &Data,
     params: &Params,

@@ -1,11 +1,14 @@
 //! All pairs on the CPU.
 //!
-//! Plan, as on the GPU: the sorted points are staged once, by tiles, relative to each tile's middle point;
-//! a chunk of targets, in vectors, walks over the tiles; sums of a tile are in the type of the result,
-//! those across tiles in f64; what f32 loses where points crowd in a part of a tile, [`Doubt`] makes good.
-//! At power 2 two points share a reciprocal: 1/a + 1/b = (a + b) / (a b). A
-//! target whose sums are not finite lies on a point or out of range, and is computed anew by
-//! `f64_value`.
+//! Plan, as on the GPU:
+//!
+//! 1. The sorted points are staged once, by tiles, relative to each tile's middle point.
+//! 2. A chunk of targets, in vectors, walks over the tiles. Sums of a tile are in the type of the result, and sums
+//!    across tiles in f64.
+//! 3. [`Doubt`] corrects what f32 loses where a part of a tile is dense with points.
+//! 4. A target whose sums are not finite lies on a point or out of range: `f64_value` computes it anew.
+//!
+//! At power 2 two points share a reciprocal: 1/a + 1/b = (a + b) / (a b).
 
 pub(super) mod error_bound;
 pub(super) mod f32_tree;
@@ -40,7 +43,7 @@ use crate::{Number, Params, Result, Targets, expansion};
 /// Points whose sums are taken together.
 const TILE: usize = 256;
 
-/// Sums of weights beyond these, and squares of distances, are computed anew; as in the kernels.
+/// Sums of weights and squares of distances beyond these are computed again in f64, as in the kernels.
 const LEAST: f64 = 8.5e-22;
 const GREATEST: f64 = 3.0e38;
 const FARTHEST: f64 = 1.0e18;
@@ -59,7 +62,7 @@ struct Staged<'a, S> {
     law: u32,
 }
 
-/// The values of all targets, into `values`, and how much the points weigh, into `weights`, if they are wanted.
+/// Computes the values of all targets into `values`, and the sums of weights into `weights`, if they are wanted.
 pub(super) fn interpolate<T: Number>(
     index: &Index,
     targets: Targets,
@@ -86,13 +89,13 @@ pub(super) fn interpolate<T: Number>(
     for first in (0..values.len()).step_by(4) {
         let group = &mut values[first..];
         let end = group.len().min(4);
-        // They are the same for all values.
+        // The weights are the same for all values.
         chunks.group(first, &mut group[..end], weights.take(), progress)?;
     }
     Ok(())
 }
 
-/// The values of some targets from all points within the radius, into their places in `values`.
+/// Computes the values of some targets from all points within the radius, into their places in `values`.
 pub(super) fn within<T: Number>(
     index: &Index,
     targets: Targets,
@@ -121,7 +124,7 @@ pub(super) fn within<T: Number>(
     Ok(())
 }
 
-/// The first value at each point from all others within the radius, in the order of the points as given.
+/// Predicts the first value at each point from all others within the radius, in the order of the points as given.
 pub(super) fn leave_one_out_within(
     index: &Index,
     targets: Targets,
@@ -137,7 +140,7 @@ pub(super) fn leave_one_out_within(
     Ok(values.swap_remove(0))
 }
 
-/// The first value at each point from all others, with far points expanded.
+/// Predicts the first value at each point from all others, with far points expanded.
 pub(super) fn leave_one_out(
     index: &Index,
     targets: Targets,
@@ -145,7 +148,7 @@ pub(super) fn leave_one_out(
     exponents: Option<&[f64]>,
     progress: &dyn Progress,
 ) -> Result<Vec<f32>> {
-    // Along the points' curve: so that a target's place tells which point it leaves out.
+    // Along the points' curve, so that a target's place tells which point it leaves out.
     let (order, width) = (Some(&index.order[..]), index.len());
     let (leave_out, limit) = (true, None);
     let chunks = Chunks { index, targets, order, params, exponents, width, leave_out, limit };
@@ -162,7 +165,7 @@ fn row_length(targets: Targets) -> usize {
     }
 }
 
-/// Some places of targets in the order of a curve, so that those of a chunk lie near each other.
+/// Sorts some targets along a curve, so that the targets of a chunk lie near each other.
 fn order_of(
     targets: Targets,
     geographic: bool,
@@ -185,7 +188,7 @@ fn order_of(
 struct Chunks<'a> {
     index: &'a Index<'a>,
     targets: Targets<'a>,
-    /// The targets one after the other, where that is not their own order: with the expansion.
+    /// The order of the targets, if it is not their own: with the expansion.
     order: Option<&'a [u32]>,
     params: &'a Params,
     exponents: Option<&'a [f64]>,
@@ -218,7 +221,7 @@ impl Chunks<'_> {
         };
         let size = sum.size();
         let count = self.order.map_or(self.targets.len() as usize, <[u32]>::len);
-        // Bands of whole rows, so that progress is told of from this thread.
+        // Bands of whole rows, so that this thread reports progress.
         let rows = count.div_ceil(self.width);
         let band_rows = (crate::cpu::BAND / 4).div_ceil(self.width).min(rows);
         let band = if rows == 1 { crate::cpu::BAND / 4 } else { band_rows * self.width };
@@ -294,7 +297,7 @@ impl Chunks<'_> {
         let mut sums = NO_SUMS;
         sum.add(&chunk, &mut sums);
         let smoothing = (self.params.smoothing * frame.scale).powi(2);
-        // Sums of weights are in units; of targets with powers of their own they are not wanted.
+        // Sums of weights are in units; they are not wanted for targets with powers of their own.
         let unit = if geographic { RADIUS } else { 1.0 / frame.scale };
         let of_unit = Weight::at_square(unit * unit, exponent(from), 1.0);
         (from..to)
@@ -319,7 +322,7 @@ impl Chunks<'_> {
     }
 }
 
-/// What all points make of a target.
+/// The values of a target from all points.
 struct Found {
     /// Up to four values.
     values: [f64; 4],
@@ -327,7 +330,7 @@ struct Found {
 }
 
 impl Found {
-    /// With each value and the weight that goes with it: they are the same but for rounding.
+    /// Collects each column's value and its weight: the weights are the same but for rounding.
     fn of(columns: usize, value: impl Fn(usize) -> (f64, Weight)) -> Self {
         let mut found = Self { values: [0.0; 4], weight: Weight::NONE };
         for (v, of_column) in found.values[..columns].iter_mut().enumerate() {
@@ -441,17 +444,17 @@ impl<'a> Summer<'a> {
             Self::Globe(globe) => globe.add(chunk, sums),
             Self::ExpandedDouble(tree) => tree.add(chunk, sums),
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: the processor has these instructions: it was looked up.
+            // SAFETY: a check has found these instructions on the processor.
             Self::Expanded(tree, Width::Avx512) => unsafe { expanded_avx512(tree, chunk, sums) },
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: the processor has these instructions: it was looked up.
+            // SAFETY: a check has found these instructions on the processor.
             Self::Expanded(tree, Width::Avx2) => unsafe { expanded_avx2(tree, chunk, sums) },
             Self::Expanded(tree, Width::Plain) => tree.add::<Array<f32, 8>>(chunk, sums),
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: the processor has these instructions: it was looked up.
+            // SAFETY: a check has found these instructions on the processor.
             Self::Single(staged, Width::Avx512) => unsafe { add_avx512(staged, chunk, sums) },
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: the processor has these instructions: it was looked up.
+            // SAFETY: a check has found these instructions on the processor.
             Self::Single(staged, Width::Avx2) => unsafe { add_avx2(staged, chunk, sums) },
             Self::Single(staged, Width::Plain) => add::<Array<f32, 8>>(staged, chunk, sums),
             Self::Double(staged) => add_double(staged, chunk, sums),
@@ -493,7 +496,7 @@ fn add_double(staged: &Staged<f64>, chunk: &Chunk, sums: &mut Sums) {
             add::<Array<f64, 8>>(staged, chunk, sums);
         }
         if is_x86_feature_detected!("avx2") {
-            // SAFETY: the processor has these instructions: it was looked up.
+            // SAFETY: a check has found these instructions on the processor.
             return unsafe { wide(staged, chunk, sums) };
         }
     }

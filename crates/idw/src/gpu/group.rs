@@ -45,7 +45,7 @@ impl Group<'_> {
         self.exponents.is_some() || self.call.leave_out
     }
 
-    /// What tells the kernels apart that sum the group.
+    /// Returns the key of the kernels that sum the group.
     pub fn summing(&self) -> Summing {
         Summing {
             on_grid: self.targets.grid.is_some(),
@@ -102,8 +102,8 @@ impl Group<'_> {
         self.call.index.about.ground.unit()
     }
 
-    /// The power of two that a point at a distance of 1 in sums weighs, as [`Weight`] has it: on the sphere those of nodes are
-    /// in radians.
+    /// The power of two that a point at a distance of 1 in sums weighs, as [`Weight`] has it: on the sphere, distances
+    /// to nodes are in radians.
     pub fn weight_at_one(&self, in_radians: bool) -> f64 {
         let one = if in_radians { RADIUS } else { self.unit() };
         Weight::at_square(one * one, self.exponent(), 1.0).exponent

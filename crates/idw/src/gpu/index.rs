@@ -48,7 +48,7 @@ pub struct Index {
     pub(super) about: About,
     /// Offset, lowest and highest of each value; zeros for those that fill up.
     pub(super) ranges: Column<f64>,
-    /// What the sorts went by.
+    /// The plan of the sorts.
     pub(super) plan: DevicePlan,
     /// Values in the points' own order, column after column; without neighbours nothing.
     values: Column<f64>,
@@ -57,7 +57,7 @@ pub struct Index {
     cells: Option<Cells>,
 }
 
-/// What parameters search, each of which has a part of the index.
+/// The kinds of search that parameters need; each has a part of the index.
 #[derive(Clone, Copy, Debug, Default)]
 struct Needs {
     /// All pairs.
@@ -85,7 +85,7 @@ impl Needs {
     }
 }
 
-/// What the host knows of the points.
+/// The facts about the points that the host knows.
 #[derive(Clone, Debug)]
 pub(super) struct About {
     pub ground: Ground,
@@ -124,7 +124,7 @@ pub(super) struct Cells {
     pub starts: Column<u32>,
     /// The index of each sorted point.
     pub order: Column<u32>,
-    /// Places as those of [`Tiled`].
+    /// Places in the form of [`Tiled`].
     pub places: Column<f64>,
 }
 
@@ -214,7 +214,7 @@ impl Index {
 
     /// Checks that the index is one for such parameters.
     pub(super) fn check(&self, params: &Params) -> Result<()> {
-        let with = "an index that was made for other parameters";
+        let with = "an index for other parameters";
         if self.about.ground.geographic != params.geographic {
             return Err(Error::Conflict { option: "geographic", with });
         }
@@ -264,7 +264,7 @@ impl Index {
         }
     }
 
-    /// The sum of the first value less its offset, and that of the squares of what the mean leaves.
+    /// Returns the sum of the first value less its offset, and the sum of the squared differences from the mean.
     pub(super) fn moments(&self, workspace: &mut Workspace) -> Result<Column<f64>> {
         let gpu = workspace.gpu().clone();
         let (n, len) = (self.len(), self.len() as u64);
@@ -334,7 +334,7 @@ impl<'a> Source<'a> {
         Ok(Self { about, points, plan, on_sphere })
     }
 
-    /// What cells are numbered by.
+    /// Returns the coordinates by which points get their cells.
     fn positions(&self) -> Result<Places<'_>> {
         positions(self.points, &self.on_sphere)
     }

@@ -259,7 +259,7 @@ pub(crate) fn part_from_host<T: Number>(
     Ok(found)
 }
 
-/// What a call makes of points and targets of the host, brought back there; and how many points were left out.
+/// Runs a call on points and targets of the host. Returns its result on the host, and how many points were left out.
 fn on_device<T: Number, D, H>(
     gpu: &Gpu,
     input: crate::Input,
@@ -291,11 +291,11 @@ fn on_device<T: Number, D, H>(
     Ok((progress.during("to the host", || to_host(&made))?, data.skipped))
 }
 
-/// What the first value of each point would be without that point. Waits for the result.
+/// Predicts the first value of each point from all others. Waits for the result.
 pub(crate) fn leave_one_out(gpu: &Gpu, data: &Data, params: &Params) -> Result<Vec<f64>> {
     let params = &params.statistics(false);
     let mut workspace = Workspace::new(gpu)?;
-    // Of several values the first alone.
+    // Uses only the first of several values.
     let data = &data.with_first_value();
     let uploaded = Uploaded::new(gpu, data)?;
     let index = Index::new(&mut workspace, &uploaded.points(data)?, params)?;

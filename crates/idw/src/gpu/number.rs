@@ -34,19 +34,19 @@ pub trait Kernels: Element {
 /// A column of results: in f32, or in f64.
 pub type OfType<'a> = (Option<Out<'a, f32>>, Option<Out<'a, f64>>);
 
-/// What a search keeps of each target.
+/// The list that a search keeps for each target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ListKind {
-    /// So many nearest.
+    /// The nearest points, this many.
     Nearest(u32),
-    /// So many nearest of each quadrant.
+    /// The nearest points of each quadrant, this many.
     OfQuadrants(u32),
-    /// Nothing: there are too many.
+    /// No list: there are too many points.
     Nothing,
 }
 
 impl ListKind {
-    /// What a search keeps; on the sphere quadrants have no list.
+    /// Returns the kind of list; on the sphere quadrants have no list.
     pub fn of(params: &Params) -> Self {
         let search = Search::of(params);
         let wanted = search.max_points.min(search.max_per_quadrant).max(search.min_per_quadrant);

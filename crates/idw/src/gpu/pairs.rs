@@ -32,7 +32,7 @@ struct Along<'a> {
     left_out: Option<Column<u32>>,
 }
 
-/// What the targets are in the order of.
+/// The order of the targets.
 enum Order<'a> {
     OfCurve(Column<u32>),
     /// The points'.

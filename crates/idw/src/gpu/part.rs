@@ -8,7 +8,7 @@ use super::{Call, DeviceSurface, DeviceTargets, Index, Input, Workspace, check_t
 use crate::points::{check_len, require_type};
 use crate::{Error, Number, Params, Part, Result, Summary, Weight};
 
-/// What a part of the points makes of each target, on the device.
+/// The values of targets from a part of the points, on the device.
 ///
 /// Example: see [`part`](crate::gpu::part()).
 #[derive(Debug)]
@@ -65,7 +65,7 @@ pub fn part<T: Number>(
 }
 
 impl Index {
-    /// What the points, as a part of all, make of targets. Enqueues and returns.
+    /// Computes the values of targets from these points, as a part of all. Enqueues and returns.
     ///
     /// Cost: as [`Index::interpolate`], and 16 bytes a target more.
     ///
@@ -84,7 +84,7 @@ impl Index {
         require_type::<T>(&self.about.ranges, params)?;
         let (gpu, count) = (workspace.gpu().clone(), targets.len() as usize);
         let (values, weights) = if targets.is_empty() || self.is_empty() {
-            // Every byte of NaN is set, and a weight of 0 is none.
+            // Bytes of 0xff are NaN, and bytes of 0 are a weight of nothing.
             let values = gpu.filled_with_byte(0xff, self.about.padded() * count)?;
             (values, gpu.filled_with_byte(0, 2 * count)?)
         } else {
@@ -129,7 +129,7 @@ pub struct DeviceTotal {
     points: u64,
 }
 
-/// What was added.
+/// The sums of the parts that were added.
 #[derive(Debug)]
 struct Sums {
     means: Column<f64>,
@@ -140,7 +140,7 @@ struct Sums {
 }
 
 impl Sums {
-    /// Of no part yet, for such as this.
+    /// An empty sum for parts such as this.
     fn like<T: Number>(gpu: &Gpu, part: &DevicePart<T>) -> Result<Self> {
         let &DevicePart { count, columns, grid, .. } = part;
         let means = gpu.filled_with_byte(0, columns * count)?;
@@ -174,7 +174,7 @@ impl Sums {
 }
 
 impl DeviceTotal {
-    /// Of no part.
+    /// A sum of no parts yet.
     pub fn new() -> Self {
         Self::default()
     }

@@ -86,7 +86,7 @@ pub(super) fn by_keys(
     Ok(order)
 }
 
-/// The parts of a column that has so many columns one after the other.
+/// Splits a column that holds `count` columns one after the other.
 pub(super) fn columns(all: &Column<f64>, count: usize) -> Result<Vec<Slice<'_, f64>>> {
     let len = all.len() / count;
     (0..count).map(|i| Ok(all.slice(i * len..(i + 1) * len)?)).collect()

@@ -52,7 +52,7 @@ impl<T: Number> DeviceSurface<T> {
         })
     }
 
-    /// Values over parts of the points, in so many columns for so many targets.
+    /// Combines values over parts of the points, in this many columns for this many targets.
     pub(super) fn of_means(
         values: Column<T>,
         grid: Option<GridSpec>,
@@ -83,7 +83,7 @@ impl<T: Number> DeviceSurface<T> {
         self.count
     }
 
-    /// Whether there is none.
+    /// Whether there are no targets.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }

@@ -1,5 +1,5 @@
-//! Every cloud of the list, by the definition in plain f64 loops, on the CPU and on the process's GPU: what is slow on one
-//! of them or wrong, none of the others need show.
+//! Every cloud of the list, by the definition in plain f64 loops, on the CPU and on the process's GPU. Each cloud may
+//! show a slow or wrong result that no other shows.
 
 use crate::common::{Cloud, Random, assert_close, devices, expected, targets_at, values};
 use crate::{neighbours, together};

@@ -129,7 +129,7 @@ fn points_and_constants_stay_exact_and_values_within_their_range() {
 
 #[test]
 fn each_target_may_have_a_power_of_its_own() {
-    // Crowded and thin in turns, so that powers differ among targets side by side.
+    // Dense and thin regions, so that powers differ among targets side by side.
     let mut random = Random::new(21);
     let cloud = Cloud::of((0..4000).map(|_| {
         let (x, y) = (100.0 * random.unit(), 100.0 * random.unit().powi(3));
@@ -264,7 +264,7 @@ proptest! {
         seed in 1u64..10_000,
         count in 1usize..3000,
         power in 0.5f64..4.0,
-        // How the extent, and the crowding of the points in a corner, vary.
+        // How the extent and the density in a corner vary.
         width in -3.0f64..4.0,
         ratio in -1.0f64..1.0,
         crowding in 1.0f64..2.0,
@@ -277,7 +277,7 @@ proptest! {
         let targets = random_cloud(25, [-0.2 * w, -0.2 * h, 1.2 * w, 1.2 * h], seed + 1);
         let params = expanded(power).smoothing(smoothing * w.min(h));
         let wanted = expected(&cloud, &targets, &params);
-        // Where points crowd, places in f32 alone may cost more than that.
+        // Where points are dense, rounding places to f32 may cost more than that.
         let direct = params.method(Method::Direct);
         let off = |found: &[f64]| {
             let each = found.iter().zip(&wanted).map(|(f, w)| (f / w - 1.0).abs());

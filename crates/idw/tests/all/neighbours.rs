@@ -168,10 +168,7 @@ fn kernel_functions_are_validated_and_checked() {
     refused(biweight(1.0).adaptive(Adaptive::default()), &["kernel function", "adaptive"]);
     let powers = PowerParams::new(vec![1.0, 2.0]).interpolation(biweight(1.0));
     let error = cloud.with(|points| best_power(&Device::Cpu, points, &powers)).unwrap_err();
-    assert!(
-        error.to_string().contains("kernel function cannot be combined with powers"),
-        "{error}"
-    );
+    assert!(error.to_string().contains("kernel function does not work with powers"), "{error}");
 }
 
 #[test]
@@ -339,8 +336,8 @@ fn a_grid_searches_like_its_centres() {
     }
 }
 
-/// On the CPU, where targets of a grid are searched in patches: edges, grids of a row or a column, ties between points
-/// of several patches, and heaps of more points than a patch can have candidates.
+/// On the CPU, where targets of a grid are searched in patches. Covers edges, grids of a row or a column, ties between
+/// points of several patches, and clusters of more points than a patch can have candidates.
 #[test]
 fn patches_of_any_shape_are_searched_like_their_targets() {
     let even = random_cloud(600, SQUARE, 47);

@@ -255,7 +255,7 @@ fn distances_on_the_sphere_are_great_circles() {
 
 #[test]
 fn the_adaptive_power_follows_the_pattern() {
-    // Half of the points crowd in a corner.
+    // A dense corner with half of the points.
     let mut cloud = random_cloud(100, SQUARE, 22);
     for i in 0..50 {
         (cloud.x[i], cloud.y[i]) = (cloud.x[i] / 10.0, cloud.y[i] / 10.0);

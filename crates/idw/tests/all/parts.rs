@@ -1,5 +1,5 @@
-//! Points that come in parts: whatever the division, what the parts add up to keeps what is promised of one call over
-//! all, on the CPU and on the process's GPU.
+//! Points that come in parts: whatever the division, the sum of the parts is as accurate as one call over all points,
+//! on the CPU and on the process's GPU.
 
 use crate::common::{Cloud, Random, devices, haversine, random_cloud, targets_at};
 use gpu_core::{Device, GridSpec};
@@ -99,8 +99,9 @@ fn assert_promised<T: Number>(
     }
 }
 
-/// Points of a pattern: uniform, in heaps of metres over a thousand kilometres, with values a few of which are ten thousand
-/// times the others, of both signs, or with a few points far away; a tenth of them lie where another does.
+/// Points of a pattern; a tenth of them lie where another does. They are uniform, or in clusters of metres over a
+/// thousand kilometres, or have a few points far away. Their values may be of both signs, or a few ten thousand times
+/// the others.
 fn pattern(kind: u32, count: usize, random: &mut Random) -> Cloud {
     let side = if kind == 1 { 1e6 } else { 100.0 };
     let middles: Vec<_> = (0..12).map(|_| [side * random.unit(), side * random.unit()]).collect();

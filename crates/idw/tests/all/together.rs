@@ -245,7 +245,7 @@ fn quadrants_are_searched_together() {
     }
     let few = Params::nearest(7).min_points_per_quadrant(2).too_few_points(TooFewPoints::Nearest);
     check(&cloud, targets, &few);
-    // Targets on points, and in rows and columns with them, where signs of f32 differences are in doubt.
+    // Targets on points, and in rows and columns with them: rounding may give an f32 difference either sign.
     let mut aligned = cloud.clone();
     for i in 0..700 {
         aligned.x[i] = (aligned.x[i] / 3.4).round() * 3.4 - 10.0 + 1.7;

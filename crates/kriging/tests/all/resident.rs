@@ -1,5 +1,5 @@
-//! Points and targets that lie on the device: the same values as from the host, captured into graphs, on columns of another
-//! stream, and nothing outside touched whatever lies in memory.
+//! Points and targets that lie on the device. The values are the same as from the host, also in captured graphs and on
+//! columns of another stream. Whatever lies in memory, nothing outside is touched.
 
 use gpu_core::{Column, Device, DevicePoints, Extent, Gpu, GridSpec, Points};
 use kriging::gpu::{DeviceTargets, Index, Input, Workspace, interpolate};

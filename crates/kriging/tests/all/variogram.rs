@@ -112,7 +112,7 @@ fn a_fit_finds_the_variogram_that_lags_were_made_of() {
 fn what_cannot_be_fitted_is_said() {
     let fit = |empirical: &Empirical, models: &[Model]| Variogram::fit(empirical, models);
     let mut empirical = exact(&Variogram::new(1.0));
-    assert_eq!(fit(&empirical, &[]), Err(Error::Fit { reason: "no model is given" }));
+    assert_eq!(fit(&empirical, &[]), Err(Error::Fit { reason: "the list of models is empty" }));
     empirical.lags.truncate(2);
     assert!(matches!(fit(&empirical, &Model::ALL), Err(Error::Fit { .. })));
     let constant = Cloud::uniform(100, [0.0, 0.0, 9.0, 9.0], 1, |_, _| 5.0);

@@ -13,7 +13,7 @@ use super::{SiteStars, policy_of, scene_of};
 use crate::params::OnGrid;
 use crate::{Dem, Input, Result, Summary, ValueScale, Weights};
 
-/// What sites have: their values, and where they are wanted their gradients.
+/// The values of sites, and if they are wanted their gradients.
 struct Table {
     values: Vec<i32>,
     gradients: Vec<[f32; 2]>,
@@ -73,7 +73,7 @@ impl Sites for Table {
     }
 }
 
-/// What belongs to a row of cells.
+/// The results and the scratch of a row of cells.
 struct Row {
     /// All cells' first value, then all cells' second.
     values: Vec<f32>,
@@ -116,7 +116,7 @@ pub(crate) fn interpolate(input: &Input, params: &OnGrid, progress: &dyn Progres
     layers.into_dem(params, summary)
 }
 
-/// What cells are interpolated from.
+/// The data that cells are interpolated from.
 struct Work<'a> {
     stars: &'a SiteStars,
     table: &'a Table,
@@ -162,7 +162,7 @@ fn scales_of(extent: &Extent, columns: usize, params: &OnGrid) -> Vec<ValueScale
     (0..columns).map(of).collect()
 }
 
-/// What a call gives, cell by cell.
+/// The results of a call, cell by cell.
 struct Layers {
     values: Vec<Vec<f32>>,
     counts: Option<Vec<u32>>,
@@ -187,7 +187,7 @@ impl Layers {
         })
     }
 
-    /// Fills them, in bands of rows, so that progress is told of from this thread.
+    /// Fills them, in bands of rows, so that this thread reports progress.
     fn fill<const WEIGHTS: u32>(&mut self, work: &Work, progress: &dyn Progress) -> Result<()> {
         let (width, height) = (work.scene.columns as usize, work.scene.rows as usize);
         let band = height.div_ceil(32).max(1);

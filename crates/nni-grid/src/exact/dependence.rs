@@ -1,8 +1,8 @@
-//! Which points a part of a DEM depends on that are not at hand.
+//! Finds the points that a part of a DEM depends on beyond the known points.
 //!
 //! A query's Voronoi cell among the sites has a corner in the middle of each circle through the query and two natural
-//! neighbours that follow each other. These circles hold no site. A further site changes the query's value only if it lies in
-//! one of them. Beside a void, or along the hull, they are as wide as there is nothing.
+//! neighbours that follow each other. These circles hold no site. A further site changes the query's value only if it
+//! lies in one of them. Beside a void, or along the hull, they are as wide as the empty space.
 //!
 //! The Voronoi cell of a query outside the hull is open. Beside its circles it has two half-planes: beyond the lines through the
 //! query that touch the hull. Together these hold every site that may become a natural neighbour, and every site that would
@@ -10,9 +10,10 @@
 //!
 //! Plan:
 //!
-//! 1. A cell's walk around its natural neighbours tells its circles, and its half-planes. Those that reach beyond what is at hand
-//!    are kept. A cell without any is settled.
-//! 2. Further points are wanted where a kept circle is. With more points circles shrink: none reaches beyond the old ones.
+//! 1. A cell's walk around its natural neighbours yields its circles and half-planes. The ones that reach beyond the
+//!    known area are kept. A cell without any is settled.
+//! 2. Further points are wanted within the kept circles. With more points circles shrink: none reaches beyond the old
+//!    ones.
 
 use gpu_core::{Bounds, GridSpec, Points, parallel};
 use kernels_rs::nni::exact::scene::Scene;
@@ -24,7 +25,7 @@ use super::{SiteStars, scene_of};
 use crate::params::OnGrid;
 use crate::{Error, Input, Method, Params, Result, Weights};
 
-/// Cells that are looked at together.
+/// Cells that one task checks.
 const TOGETHER: usize = 1024;
 
 /// Parts along each side of an area in which wanted points are told from others: a power of two.
@@ -87,8 +88,8 @@ impl Dependence {
         Ok(Self { params, all, open: None, circles: Vec::new() })
     }
 
-    /// Looks at the cells that were not settled before, with all points at hand; gives whether all are settled now. `known`
-    /// is the ground of which every point is at hand that was wanted, if any was.
+    /// Checks the cells that were not settled before, with all points known so far. Returns whether all are settled
+    /// now. `known` is the ground whose wanted points the caller has all given.
     ///
     /// Cost: the triangulation of the points, and a walk for each cell that is not settled.
     ///
@@ -141,7 +142,7 @@ impl Dependence {
     }
 }
 
-/// What all cells are looked at with.
+/// The data that the check of every cell shares.
 struct Look<'a> {
     stars: &'a SiteStars,
     scene: &'a Scene,
@@ -338,12 +339,12 @@ impl Circle {
 #[derive(Clone, Debug)]
 pub struct Wanted {
     area: Bounds,
-    /// Of each of [`PARTS`] x [`PARTS`] parts of the area, row by row, whether it is wanted.
+    /// Whether each of [`PARTS`] x [`PARTS`] parts of the area is wanted, row by row.
     parts: Vec<bool>,
 }
 
 impl Wanted {
-    /// What of an area touches circles.
+    /// Returns the parts of an area that touch circles.
     fn of(circles: &[Circle], area: &Bounds) -> Self {
         let mut wanted = Self { area: *area, parts: vec![false; (PARTS * PARTS) as usize] };
         if area.min_x <= area.max_x && area.min_y <= area.max_y {
@@ -423,7 +424,7 @@ impl Wanted {
         part(y, [self.area.min_y, self.area.max_y])
     }
 
-    /// The ground outside of which none is wanted; `None` where none is at all.
+    /// Returns the smallest ground outside of which no point is wanted; `None` if no point is wanted at all.
     pub fn bounds(&self) -> Option<Bounds> {
         let marked = (0..PARTS * PARTS).filter(|&part| self.parts[part as usize]);
         let ground = marked.map(|part| self.ground([part % PARTS, part / PARTS], 1));
@@ -443,7 +444,7 @@ fn part(place: f64, [low, high]: [f64; 2]) -> u32 {
     (part.max(0.0) as u32).min(PARTS - 1)
 }
 
-/// What of `all` lies beyond some bounds: up to four areas, which overlap at the corners.
+/// Returns the ground of `all` beyond some bounds: up to four areas, which overlap at the corners.
 fn beyond(known: &Bounds, all: &Bounds) -> Vec<Bounds> {
     let sides = [
         (known.min_x > all.min_x, Bounds { max_x: known.min_x, ..*all }),

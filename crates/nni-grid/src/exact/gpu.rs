@@ -31,7 +31,7 @@ pub(crate) struct Points<'a> {
     pub scales: &'a [ValueScale],
 }
 
-/// What the exact method gives in device memory.
+/// The results of the exact method in device memory.
 pub(crate) struct Layers {
     /// All cells' first value, then all cells' second, and so on.
     pub dem: Column<f32>,
@@ -114,7 +114,8 @@ fn stars_of(workspace: &mut Workspace, index: &DeviceIndex<f64>, params: &OnGrid
     Ok(Stars { places, starts, neighbours, firsts, members, hints, sites: len, scene })
 }
 
-/// Where the points of each site begin, and the points of all sites, those of one in the order in which they were given.
+/// Returns where the points of each site begin, and the points of all sites. The points of one site are in the order in
+/// which they were given.
 fn members_of(
     workspace: &mut Workspace,
     found: &DeviceTriangulation,
@@ -239,7 +240,7 @@ fn count_outside(
     Ok(())
 }
 
-/// What sites have.
+/// The values and gradients of sites.
 struct Sites {
     values: Column<i32>,
     gradients: Option<Column<f32>>,

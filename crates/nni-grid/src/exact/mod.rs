@@ -17,7 +17,7 @@ use crate::params::OnGrid;
 use crate::{Duplicates, Fill, Weights};
 use stars::SiteStars;
 
-/// What is asked of the cells of the DEM.
+/// Collects what the queries need to know of the DEM.
 fn scene_of(params: &OnGrid, scale: Scale, unit: i32) -> Scene {
     let grid = params.grid;
     let scaled = |length: f64| scale.apply(length);

@@ -24,7 +24,7 @@ pub(crate) struct SiteStars {
     pub firsts: Vec<u32>,
     /// The points of all sites, those of one in the order in which they were given.
     pub members: Vec<u32>,
-    /// What coordinates are multiplied by.
+    /// The factor of the coordinates.
     pub scale: Scale,
     /// Coordinates of sites and of centres of cells, times the scale, are multiples of 2 to this power.
     pub unit: i32,
@@ -42,7 +42,7 @@ impl SiteStars {
         Self::of_finite(&column(x), &column(y), Some(&kept), grid, progress)
     }
 
-    /// Those of finite points, whose indices `kept` may have.
+    /// Builds the stars of finite points. `kept` has their indices among all, if some points were dropped.
     fn of_finite(
         x: &[f64],
         y: &[f64],
@@ -75,8 +75,8 @@ impl SiteStars {
         Ok(Self { places, starts, neighbours, firsts, members, scale, unit })
     }
 
-    /// A site near a place to begin a walk at, of as many as the square root of all, along the curve; `None` where there are no
-    /// sites.
+    /// Returns a site near a place, to begin a walk there. It is the nearest among the square root of all sites, taken
+    /// along the curve. `None` if there are no sites.
     pub fn near(&self, at: [f64; 2]) -> Option<u32> {
         let step = (self.len() as f64).sqrt().ceil() as usize;
         let squared = |site: &u32| square(way(at, self.places[*site as usize]));

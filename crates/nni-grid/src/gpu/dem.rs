@@ -25,7 +25,7 @@ pub struct DeviceDem {
     counted: Counted,
 }
 
-/// What the kernels count, and the index of the first bad point.
+/// The counts of the kernels, and the index of the first bad point.
 #[derive(Debug)]
 pub(crate) struct Tallies {
     pub counts: Column<u64>,
@@ -39,12 +39,12 @@ impl Tallies {
     }
 }
 
-/// What the kernels' tallies mean.
+/// The meaning of the kernels' tallies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Counted {
     /// The method on pixels.
     Queried,
-    /// The method on pixels, where cells were looked at again after the queries.
+    /// The method on pixels, with a pass over the cells after the queries.
     Finished,
     /// The exact method, which uses points outside the grid too.
     Exactly,

@@ -1,10 +1,10 @@
 //! The convex hull of the sites, as the query points that each row of cells has in it.
 
-/// For each row of cells the first and the last position of a query point, in half pixels, within the
-/// hull or on it; the wrong way round where none is.
+/// Returns, for each row of cells, the first and the last position of a query point within the hull or on it, in half
+/// pixels. A row without one has its first after its last.
 ///
-/// `extremes` has for each row of pixels its first and its last column with a site, the wrong way round
-/// where it has none. All in integers.
+/// `extremes` has, for each row of pixels, its first and its last column with a site; in a row without one the first is
+/// after the last. All numbers are integers.
 pub(crate) fn bounds(extremes: &[[i32; 2]], cell_rows: u32, supersample: u32) -> Vec<i32> {
     let is_occupied = |row: &(usize, &[i32; 2])| row.1[0] <= row.1[1];
     let rows = || extremes.iter().enumerate().filter(is_occupied);

@@ -8,7 +8,7 @@ use kernels_rs::nni::pixels::circle::Circle;
 use crate::Result;
 use crate::params::OnGrid;
 
-/// What bounds every query of a call.
+/// The limits of every query of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct QueryLimits {
     /// The query circle: a pixel within it may count. `None` where it holds the whole raster.

@@ -20,8 +20,8 @@ fn all(seed: u64) -> impl Iterator<Item = Cloud> {
     })
 }
 
-/// A grid over the square, no centre of which lies on a point, where `spade` is off by a hundredth of the range (the zigzag
-/// has points 1e-13 beside round places), and one around a point, as wide as a cluster of two.
+/// Two grids. The first covers the square. No centre of it lies on a point, where `spade` is off by a hundredth of the
+/// range: the zigzag has points 1e-13 beside round places. The second lies around a point, as wide as a cluster of two.
 pub fn grids(cloud: &Cloud) -> [GridSpec; 2] {
     let (middle, cell) = (cloud.len() / 2, 5e-8 * SIDE);
     let (west, north) = (cloud.x[middle] - 5.3 * cell, cloud.y[middle] + 6.1 * cell);

@@ -1,16 +1,16 @@
-//! Terrain lies in its place: on planes of slope 1 through uniform random points the mean of DEM minus
-//! truth is next to nothing, by the method on pixels too (for the exact one see `exact.rs`).
+//! Checks that terrain lies in its place. On planes of slope 1 through uniform random points, the mean of DEM minus
+//! truth is close to 0. This is the method on pixels; `exact.rs` tests the exact one.
 
 use crate::common::{random, square};
 use gpu_core::{Device, GridSpec, Points};
 use nni_grid::{Input, Params, Weights, interpolate};
 
-/// Points times the pixels of a cell, so that what chance leaves of the mean is a tenth of a percent of a cell: a
-/// point lies anywhere in its pixel, 0.29 pixels from the centre in the root mean square.
+/// Points times the pixels of a cell, enough that chance leaves the mean within a tenth of a percent of a cell. A point
+/// lies anywhere in its pixel, 0.29 pixels from the centre in the root mean square.
 const ENOUGH: f64 = 200_000.0;
 
-/// The means of DEM minus truth in cells, inside, for the planes z = x, z = y and z = x + y, over as many
-/// clouds as it takes; and the root mean square of the first.
+/// Returns the means of DEM minus truth in cells, inside, for the planes z = x, z = y and z = x + y, and the root mean
+/// square of the first. Makes as many clouds as [`ENOUGH`] demands.
 fn displacements(per_cell: f64, grid: GridSpec, params: &Params) -> ([f64; 3], f64) {
     let side = grid.width;
     let count = f64::from(side * side) * per_cell;

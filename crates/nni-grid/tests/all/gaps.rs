@@ -15,7 +15,7 @@ fn nearest(cloud: &Cloud, (x, y): (f64, f64)) -> f64 {
     (0..cloud.len()).map(away).fold(f64::INFINITY, f64::min)
 }
 
-/// Calls `check` with the place and the value of each cell that has one, and checks that these are the cells inside the
+/// Calls `check` with the place and the value of each cell that has one. Checks that these are the cells inside the
 /// hull and within the distance of a point.
 fn each_value(
     cloud: &Cloud,

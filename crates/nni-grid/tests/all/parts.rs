@@ -1,5 +1,5 @@
-//! A DEM made in parts: with the points within reach and the whole's range of values, a part has the whole's bits by
-//! the method on pixels, and by the exact method its values to rounding.
+//! A DEM made in parts, each from the points within reach and the whole's range of values. By the method on pixels a
+//! part has the whole's bits, and by the exact method its values to rounding.
 
 use gpu_core::{Bounds, Device, GridSpec, Points, ValueRange};
 use nni_grid::{Dependence, Duplicates, Input, Params, Weights};
@@ -45,16 +45,16 @@ impl Case {
         Self { x, y, z, params, is_edge: random.below(2) == 0 }
     }
 
-    /// How far a point may lie from a cell that it matters to: one within the region of influence gives its
-    /// value to a pixel within the query radius unless another site is nearer to that.
+    /// How far a point may lie from a cell whose value it changes. A point within the region of influence of a pixel
+    /// gives that pixel its value unless another site is nearer, and the pixel is within the query radius.
     fn reach(&self) -> f64 {
         let Params { region_of_influence, query_radius, .. } = self.params;
         let reach = region_of_influence + 2.0 * query_radius;
         reach.ceil() + 2.0
     }
 
-    /// The cells from these columns and rows on and before those, made with as much around them as points
-    /// reach; but nothing beyond the whole's grid, where that is an edge.
+    /// The cells from the columns and rows `from` on and before `to`. They are made with a margin as wide as points
+    /// reach; at an edge the margin ends with the whole's grid.
     fn part(&self, device: &Device, from: (u32, u32), to: (u32, u32)) -> Vec<f32> {
         let reach = self.reach();
         let (low, high) = match self.is_edge {

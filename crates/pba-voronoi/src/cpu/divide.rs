@@ -32,7 +32,7 @@ pub(super) struct Row {
 }
 
 impl<'a, C: Column> Block<'a, C> {
-    /// Of the columns from `x` on, where no row north of `low` wins any more.
+    /// For the columns from `x` on, where no row north of `low` wins any more.
     pub fn new(candidates: &'a Candidates<C>, metric: Metric, x: usize, low: u32) -> Self {
         let first = candidates.rows.partition_point(|&row| row < low);
         Self { candidates, metric, x, first, squares: Vec::new() }

@@ -126,10 +126,9 @@ fn cost(metric: Metric, x: u32, y: u32, row: u32, column: u32) -> u64 {
 
 /// The first row, from 0, of the column at `x` where `south` is strictly nearer than `north`.
 ///
-/// With i < j the rows, F and G the squared column distances of north and south, and a and b the
-/// squares of a step in x and y, south is nearer at row y when
-/// b (y - j)^2 + a G < b (y - i)^2 + a F, that is when 2 b (j - i) y > b (j^2 - i^2) + a (G - F).
-/// Each of the two terms is below 2^62 in size, so their sum fits an `i64`.
+/// Let i < j be the rows, F and G the squared column distances of north and south, and a and b the squares of a step in
+/// x and y. South is nearer at row y when b (y - j)^2 + a G < b (y - i)^2 + a F. This is 2 b (j - i) y > b (j^2 - i^2)
+/// + a (G - F). Each of the two terms is below 2^62 in size, so their sum fits an `i64`.
 fn first_row_nearer(metric: Metric, x: u32, north: Candidate, south: Candidate) -> u64 {
     let square = |a: u32| i64::from(a) * i64::from(a);
     let rows = square(south.row) - square(north.row);

@@ -1,20 +1,21 @@
 //! Nearest sites on the sphere, on all cores.
 //!
-//! Plan. h, the square of half a chord ([`crate::globe`]), is for a pixel of column j and a site of row i' smallest where the
-//! site is nearest in longitude, whatever row the pixel has: the part `c_i c_i' B` alone depends on the site's column, and
-//! it grows with the difference of longitudes. So the diagram separates as on the plane.
+//! Plan. Let h be the square of half a chord ([`crate::globe`]) between a pixel of column j and a site of row i'.
+//! Whatever row the pixel has, h is smallest where the site is nearest in longitude. Only the part `c_i c_i' B` depends
+//! on the site's column, and it grows with the difference of longitudes. So the diagram separates as on the plane.
 //!
-//! 1. Rows, in parallel: for every pixel the column of the site of its row that is nearest in longitude, the short way round, its
-//!    *candidate*. On the plane's answer ([`rows`](super::rows)) a site to the other side can improve only across the raster's
-//!    edges, and of these the row's first and last are nearest. In a row at a pole all sites are one place, and the first counts.
-//! 2. Columns, in parallel over groups of [`LANES`]: of the candidates of a column, one a row, each pixel has a *winner*
-//!    ([`columns`]), and the outputs of a group are written at once ([`outputs`]).
+//! 1. Rows, in parallel: find for every pixel its *candidate*, the column of the site of its row that is nearest in
+//!    longitude, the short way round. Only across the raster's edges can a site improve on the plane's answer
+//!    ([`rows`](super::rows)), and the nearest sites there are the row's first and last. In a row at a pole all sites
+//!    are one place, and the first counts.
+//! 2. Columns, in parallel over groups of [`LANES`]: each column has one candidate a row. Find each pixel's *winner*
+//!    among them ([`columns`]), and write the outputs of a group at once ([`outputs`]).
 //!
-//! Why step 2 is as easy as on the plane: **down a column the winner's row never goes back**. The pixels of a column lie on half
-//! a meridian, from pole to pole. The places as far from one candidate as from another are a great circle, which meets
-//! half a meridian in one point, or holds all of it. So of two candidates each is nearer on one side of that point. At the
-//! north pole the nearer one is that with the greater latitude: the northern candidate is nearer in the north, the southern one in
-//! the south.
+//! Why step 2 is as easy as on the plane: **down a column the winner's row never goes back**. The pixels of a column
+//! lie on half a meridian, from pole to pole. The places as far from one candidate as from another are a great circle,
+//! which meets half a meridian in one point, or holds all of it. So each of two candidates is nearer on one side of
+//! that point. At the north pole the candidate with the greater latitude is nearer. So the northern candidate is nearer
+//! in the north, and the southern one in the south.
 
 use gpu_core::{Grid, GridSpec, Progress, host_memory};
 use rayon::prelude::*;
@@ -213,7 +214,7 @@ fn go_round<C: Column>(candidates: &mut Candidates<C>, tables: &Tables, strip: O
             let steps = |site: u32| tables.steps(site.abs_diff(start + x));
             let mut nearest = (steps(column.number()), column.number());
             for other in [first, last].into_iter().filter(|&site| site != NONE) {
-                // Of two at the same difference the western one.
+                // The western one of two at the same difference.
                 let other = (steps(other), other);
                 nearest = if other < nearest { other } else { nearest };
             }
@@ -227,8 +228,9 @@ mod tests {
     use super::*;
     use testing::Random;
 
-    /// A raster somewhere on the globe: a part, a whole turn, from pole to pole, with rows at the poles, one row, one column,
-    /// from south to north or from east to west.
+    /// A raster somewhere on the globe. It may be a part or a whole turn, and may reach from pole to pole, with rows at
+    /// the poles. It may have one row or one column. Its rows may go from south to north, and its columns from east to
+    /// west.
     fn raster(random: &mut Random, most: u64) -> (Globe, u32, u32) {
         let side = |random: &mut Random| match random.below(8) {
             0 => 1,
@@ -262,8 +264,8 @@ mod tests {
         (globe, width, height)
     }
 
-    /// The definition, over all sites: in every row of sites the one that is nearest in longitude, the western of two; of the
-    /// rows the one with the least h, the first of several.
+    /// The definition, over all sites. Takes in every row of sites the one that is nearest in longitude, the western of
+    /// two. Of the rows it then takes the one with the least h, the first of several.
     fn brute_force(
         mask: &[u8],
         (width, height): (u32, u32),

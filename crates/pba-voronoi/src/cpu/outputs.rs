@@ -150,8 +150,8 @@ impl<'a> Sinks<'a> {
         }
     }
 
-    /// Writes up to [`LANES`] neighbouring pixels whose squared distances are at hand, in vectors; `u32::MAX` where there
-    /// is no site. Who the sites are is asked only where an output wants it.
+    /// Writes up to [`LANES`] neighbouring pixels whose squared distances are known, in vectors; `u32::MAX` where there
+    /// is no site. Looks up the sites themselves only if an output needs them.
     ///
     /// # Safety
     /// No other thread writes them.
@@ -287,7 +287,7 @@ impl<'a> Sinks<'a> {
         }
     }
 
-    /// What was written.
+    /// Returns the written outputs as a diagram.
     pub fn into_diagram(self) -> Result<Diagram> {
         let grid = self.grid;
         let short = |sink| Ok::<_, crate::Error>(raster(sink, grid)?.map(Integers::U32));

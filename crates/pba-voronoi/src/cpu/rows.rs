@@ -11,7 +11,7 @@ use crate::{Input, NONE, Result, Sites, Strip};
 /// Columns that are searched together.
 pub(super) const LANES: usize = 16;
 
-/// What holds a column.
+/// A type that holds a column.
 pub(super) trait Column: bytemuck::Pod + Send + Sync + PartialEq {
     /// No site in the row.
     const NONE: Self;
@@ -111,9 +111,9 @@ impl<C: Column> Candidates<C> {
     }
 }
 
-/// Elements of a row of candidates: the width, rounded up to what the walk takes at once. The column pass reads
-/// one strip of row after row; rows at a distance of a multiple of 512 bytes would all lie in the same few sets of a
-/// cache, so a cache line more stands between these.
+/// Returns the elements of a row of candidates: the width, rounded up to the walk's vectors. The column pass reads one
+/// strip of row after row. Rows at a distance of a multiple of 512 bytes would share a few sets of a cache, so such
+/// rows get one cache line more between them.
 fn pitch<C>(width: usize) -> usize {
     let pitch = width.next_multiple_of(LANES);
     let is_unlucky = (pitch * size_of::<C>()).is_multiple_of(512);
@@ -203,7 +203,7 @@ fn reach_beyond<C: Column>(columns: &mut [C], strip: &Strip<'_>, y: usize) -> bo
     for (x, column) in (first..).zip(&mut *columns) {
         let own = (*column != C::NONE).then(|| first + column.number());
         let sites = [before, own, after].into_iter().flatten();
-        // Of two that tie the western one.
+        // The western one of two that tie.
         let nearest = sites.min_by_key(|&site| (site.abs_diff(x), site));
         *column = nearest.map_or(C::NONE, |column| C::new(column as usize));
     }

@@ -2,9 +2,9 @@
 //!
 //! The winners of eight rows and [`LANES`] columns are found at once. The walk begins at the first winner of the row
 //! above, because a winner's row never decreases down a column. It ends where no candidate can win the last of the
-//! eight rows any more. As in the GPU's walk (`kernels_rs::voronoi::monotone::spread`) a candidate's cost less j^2 is
-//! linear in the row j, and with its place in the low bits a candidate and row take one addition and one minimum; here
-//! of whole vectors.
+//! eight rows any more. As in the GPU's walk (`kernels_rs::voronoi::monotone::spread`), a candidate's cost less j^2 is
+//! linear in the row j, and its place is in the low bits. So a candidate and row take one addition and one minimum,
+//! here of whole vectors.
 //!
 //! Keys hold to 500 pixels. Sixteen columns that have a site farther than that have a block of their rows halved
 //! ([`divide`]), and walk on below it.

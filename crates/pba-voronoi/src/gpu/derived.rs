@@ -69,7 +69,7 @@ where
     }
 }
 
-/// What is measured of pixels that are not square, from indices: each output where it is wanted.
+/// The outputs that are measured from indices for pixels that are not square; each if it is wanted.
 pub(super) struct Measured {
     pub squares: Option<DeviceGrid<u64>>,
     pub distances: Option<DeviceGrid<f32>>,
@@ -163,7 +163,7 @@ pub(super) fn coordinates(
     of_either!(indices, raster => of(gpu, raster, width))
 }
 
-/// What an array holds at the indices, in elements of 4 bytes; `none` where there is none.
+/// Gathers an array's elements, of 4 bytes, at the indices; `none` for a pixel without an index.
 pub(super) fn gather<T: Element>(
     gpu: &Gpu,
     indices: &Integers,
@@ -198,7 +198,7 @@ fn gather_by<I: Element + kernels::gather::Instance, T: Element>(
     }
 }
 
-/// One value a pixel of one value a listed site: that of the first site named there, else NaN.
+/// Makes one value a pixel from one value a listed site: the value of the first site listed there, else NaN.
 pub(super) fn listed_values(
     gpu: &Gpu,
     (columns, rows): (Slice<'_, u32>, Slice<'_, u32>),
@@ -262,7 +262,7 @@ pub(super) fn exclude<T: Element>(
 ) -> Result<()> {
     let pixels = out.grid().cells();
     let (mask, out) = (mask.input(), out.column_mut().output());
-    // SAFETY: mask and output have as many pixels, and the size of a pixel is looked at first.
+    // SAFETY: mask and output have as many pixels, and the branch chooses the kernel by the size of a pixel.
     unsafe {
         if size_of::<T>() == 8 {
             let kernel = kernels::exclude::u64;

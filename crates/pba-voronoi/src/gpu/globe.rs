@@ -34,8 +34,8 @@ pub struct DeviceGlobe {
 }
 
 impl DeviceGlobe {
-    /// Computes the numbers of a raster of so many columns and rows on the host, and copies them to the device. A strip of columns
-    /// takes those of its whole. Waits.
+    /// Computes the tables of a raster of `width` columns and `height` rows on the host, and copies them to the device.
+    /// A strip of columns takes the tables of its whole. Waits.
     ///
     /// # Errors
     /// [`Error::Globe`] for a raster that does not lie on the globe; [`Error::Core`] where memory or the device fails.
@@ -136,8 +136,8 @@ impl<'a> OnGlobe<'a> {
                 own.each_ref().map(Slice::from)
             }
         };
-        // SAFETY: arrays have the sizes that the kernels ask for, and each is written whole before it is read: the gaps and
-        // the winners by one kernel each, the indices by the last.
+        // SAFETY: arrays have the sizes that the kernels demand, and each is written whole before it is read. One
+        // kernel each writes the gaps and the winners, and the last kernel the indices.
         unsafe {
             let mut all = gpu.uninitialized(cells)?;
             let mut leasts = gpu.uninitialized(width as usize * down as usize)?;

@@ -92,7 +92,7 @@ struct Uploaded {
     sites: UploadedSites,
     excluded: Option<Column<u8>>,
     values: Option<Column<f32>>,
-    /// Of a strip, what lies before and after it.
+    /// For a strip, the sites before and after it.
     beyond: Option<[Column<u32>; 2]>,
 }
 

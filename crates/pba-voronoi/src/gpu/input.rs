@@ -37,12 +37,12 @@ pub struct Input<'a> {
     pub sites: Sites<'a>,
     /// Where the pixels lie; [`GridSpec::of_pixels`] where they lie nowhere.
     pub grid: GridSpec,
-    /// Whether every site is none, and every other pixel one.
+    /// Whether the input names the pixels that are not sites: every other pixel is one.
     pub inverted: bool,
     /// Pixels to leave out of the output, a byte each, where it is not zero.
     pub excluded: Option<Slice<'a, u8>>,
-    /// Values to hand on to each site's pixels: one a pixel; with [`Sites::List`], unless
-    /// [inverted](Self::inverted), one a site, of which the first named on a pixel counts.
+    /// Values to hand on to each site's pixels: one a pixel; with [`Sites::List`], unless [inverted](Self::inverted),
+    /// one a site; the first site listed on a pixel counts.
     pub values: Option<Slice<'a, f32>>,
     /// What the raster knows of the wider one whose strip it is.
     pub strip: Option<Strip<'a>>,
@@ -93,7 +93,7 @@ impl<'a> Input<'a> {
         self
     }
 
-    /// What the request has, by which it is checked.
+    /// Returns the shape by which the request is checked.
     pub(crate) fn shape(&self) -> Shape {
         Shape {
             sites: match self.sites {

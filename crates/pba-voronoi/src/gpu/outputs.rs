@@ -22,7 +22,7 @@ pub(super) enum Output {
     Label(DeviceGrid<u32>),
 }
 
-/// What every output is made from.
+/// The arrays that every output is made from.
 pub(super) struct Sources<'a> {
     gpu: &'a Gpu,
     input: &'a Input<'a>,

@@ -94,7 +94,7 @@ impl Winners {
         Ok(indices)
     }
 
-    /// What is wanted of pixels that are not square; `None` where they are.
+    /// Returns the wanted measures of pixels that are not square; `None` for square pixels.
     pub fn measured(&self, gpu: &Gpu, wanted: Wanted) -> Result<Option<Measured>> {
         let Some(ground) = &self.metric.ground else { return Ok(None) };
         let mut indices = self.indices_by_squares(gpu)?;
@@ -290,7 +290,7 @@ where
     }
 }
 
-/// Those of a strip of a wider raster, as columns of the whole.
+/// Finds the candidates of a strip of a wider raster, as columns of the whole.
 pub(super) fn candidates_in_strip(
     gpu: &Gpu,
     bits: &Bits,

@@ -25,7 +25,7 @@ pub(super) struct Weights {
     pub error: f64,
 }
 
-/// The largest ratio of sides that every raster with `steps` pixels along the longer one has room for.
+/// Returns the largest ratio of sides whose weights fit every raster with `steps` pixels along the longer one.
 pub(super) fn largest(steps: u32) -> f64 {
     (room(steps) as f64).sqrt().floor()
 }
@@ -36,8 +36,8 @@ fn room(steps: u32) -> u128 {
     ((1 << 62) / (steps * steps)).clamp(1, u128::from(u32::MAX))
 }
 
-/// The weights for pixels with two different sides, in a raster of so many columns and rows; `None` where it has
-/// no room for any that are good enough.
+/// Returns the weights for pixels with two different sides, in a raster of `width` columns and `height` rows; `None` if
+/// no weights that fit are good enough.
 pub(super) fn weights((width, height): (u32, u32), (x, y): (f64, f64)) -> Option<Weights> {
     if let Some((p, q)) = whole_ratio(x / y) {
         let (across, down) = (p * p, q * q);
@@ -52,15 +52,16 @@ pub(super) fn weights((width, height): (u32, u32), (x, y): (f64, f64)) -> Option
     Some(Weights { across, down, error })
 }
 
-/// The weights of a step along the longer and the shorter side, and the part by which they are off the ratio, in
-/// a raster of so many pixels along these sides.
+/// Returns the weights of a step along the longer and the shorter side, for a raster of this many pixels along these
+/// sides. Also returns the relative error of their ratio.
 ///
-/// Of the two fractions next to the ratio the nearer one is taken, if sites come in the true order by it. Else the other is, if
-/// they do by that: no fraction of differences of squares lies between the two, but one may be the nearer of them, and sites
-/// whose distances are not the same would tie.
+/// The search takes the nearer of the two fractions next to the ratio if sites come in the true order by it. Otherwise
+/// it takes the other if sites come in the true order by that. No fraction of differences of squares then lies between
+/// the two, but the nearer one may be such a fraction, and sites at different distances would tie.
 ///
-/// If neither is, the nearer one is off by a part of 1 / N at most, N being the room for its numerator or denominator: the
-/// two differ by 1 / (q q'). Where a raster has at most a thousand million pixels that happens with N = 2^32 alone.
+/// If neither keeps the order, the relative error of the nearer one is at most 1 / N. Here N is the limit of its
+/// numerator or denominator, and the two fractions differ by 1 / (q q'). In a raster of at most a thousand million
+/// pixels this happens only with N = 2^32.
 fn fraction(ratio: u128, longer: u32, shorter: u32) -> Option<(u32, u32, f64)> {
     // Differences of two squares of steps.
     let most = |steps: u32| u128::from(steps.saturating_sub(1)).pow(2);
@@ -75,7 +76,7 @@ fn fraction(ratio: u128, longer: u32, shorter: u32) -> Option<(u32, u32, f64)> {
     };
     let [nearer, other] = around(ratio, room(longer), room(shorter));
     let ordered = [nearer, other].into_iter().find(|&fraction| is_ordered(fraction));
-    // A ratio for which there is no room at all has nothing on its other side.
+    // A ratio that does not fit at all has no fraction on its other side.
     let has_room = ratio >> 64 < room(longer);
     let near = Some(nearer).filter(|&nearer| has_room && error(nearer) <= MAX_ERROR);
     let fraction = ordered.or(near)?;
@@ -99,8 +100,9 @@ fn squared_ratio(longer: f64, shorter: f64) -> u128 {
     ((square * 2f64.powi(64)) as u128).saturating_add_signed(fixed(rest)).max(1 << 64)
 }
 
-/// The fractions with numerator and denominator up to `most` next to a ratio of at least 1, on its way in the Stern-Brocot
-/// tree: the last ones there is room for on both sides, the nearer one first, or twice the ratio itself.
+/// Returns the fractions on both sides of a ratio of at least 1, the nearer one first; if the ratio is a fraction,
+/// returns it twice. They are the last ones on the way to the ratio in the Stern-Brocot tree whose numerators are at
+/// most `most_above` and denominators at most `most_below`.
 fn around(ratio: u128, most_above: u128, most_below: u128) -> [(u128, u128); 2] {
     let whole = ratio >> 64;
     if whole >= most_above {
@@ -134,9 +136,8 @@ fn around(ratio: u128, most_above: u128, most_below: u128) -> [(u128, u128); 2] 
     if above <= below { [low, high] } else { [high, low] }
 }
 
-/// The ratio as one of two whole numbers up to [`MAX_RATIO`], if it is one to the precision of f64: the
-/// convergents of its continued fraction are the best there are. Not that of 0 and 1, to which sides
-/// may underflow.
+/// Returns the ratio as one of two whole numbers up to [`MAX_RATIO`], if it is one to the precision of f64. The
+/// convergents of its continued fraction are the best candidates. Never returns 0 to 1, to which sides may underflow.
 fn whole_ratio(ratio: f64) -> Option<(u32, u32)> {
     if ratio < f64::MIN_POSITIVE {
         return None;
@@ -218,8 +219,8 @@ mod tests {
         }
     }
 
-    /// Rasters of a thousand million pixels, whatever their sides and those of a pixel, have sites in the true order, or within
-    /// a part in 10^9, or are refused: those whose sides differ most.
+    /// Rasters of a thousand million pixels, whatever their sides and those of a pixel. Sites come in the true order,
+    /// or within a part in 10^9; rasters whose sides differ most are refused.
     #[test]
     fn rasters_of_a_thousand_million_pixels_have_sites_in_the_true_order() {
         let mut random = 7_u64;

@@ -13,7 +13,7 @@ fn mask(width: u32, height: u32, one_in: u32, seed: u32) -> Vec<u8> {
     (0..width * height).map(|p| u8::from(is_site(p))).collect()
 }
 
-/// What later launches see: one site in so many pixels, and a seed.
+/// What later launches see: one site in this many pixels, and a seed.
 const LATER: [(u32, u32); 3] = [(2, 1), (50, 2), (5000, 3)];
 
 #[test]

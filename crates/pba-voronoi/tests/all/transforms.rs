@@ -154,9 +154,9 @@ fn large_and_far() {
     }
 }
 
-/// Far from a coast that is rough, broken by bays and, in places, all there is: columns of tiles are cut
-/// between two winners where that settles them and where it does not, before and behind what keys
-/// of 32 bits reach.
+/// Pixels far from a rough coast, broken by bays. In places the coast is the only land. Columns of tiles are divided
+/// between two winners where that settles them and where it does not, both within and beyond the range of keys of 32
+/// bits.
 #[test]
 fn far_from_a_rough_coast() {
     let sizes: &[(u32, u32)] = if is_slow() {
@@ -474,8 +474,9 @@ fn a_largest_distance_reaches_down_tall_rasters_of_oblong_pixels() {
     }
 }
 
-/// Sites in the order of their true distances, whatever the ratio of the sides, and the distances to a rounding;
-/// by brute force over exact squares of `f64` in 128 bits, or in `f64` where these do not hold them.
+/// Sites come in the order of their true distances, whatever the ratio of the sides, and distances are right to a
+/// rounding. Compares by brute force over exact squares of `f64` in 128 bits, or in `f64` where 128 bits do not hold
+/// the squares.
 #[test]
 fn pixels_of_any_ratio_of_sides_have_their_nearest_sites_and_distances() {
     let mut random = Random::new(41);

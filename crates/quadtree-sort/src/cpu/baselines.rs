@@ -1,9 +1,9 @@
-//! The thesis's way: level by level, the points of each node above the threshold go into its four
-//! quadrants by a stable counting sort (Gluck 2014, Fast GPGPU Based Quadtree Construction).
+//! The thesis's method (Gluck 2014, Fast GPGPU Based Quadtree Construction): level by level, a stable counting sort
+//! moves the points of each node above the threshold into its four quadrants.
 //!
-//! Nodes of a level have points side by side, and every node's are sorted by themselves, from one array
-//! into the other and back: large nodes in pieces that are counted and then written side by side, small
-//! ones whole.
+//! The points of a level's nodes lie side by side, and every node's points are sorted by themselves, from one array
+//! into the other and back. Pieces of large nodes are counted and then written in parallel; small nodes are sorted
+//! whole.
 
 use gpu_core::Progress;
 use rayon::prelude::*;
@@ -38,7 +38,7 @@ pub(super) fn level_sort(
     Ok((nodes, coded.into_par_iter().map(|(_, index)| index).collect()))
 }
 
-/// The points of a node, and as much room.
+/// The points of a node, and the same range of the other array.
 struct Part<'a> {
     coded: &'a mut [Coded],
     scratch: &'a mut [Coded],
@@ -78,7 +78,7 @@ impl Part<'_> {
         let counts: Vec<[usize; 4]> =
             coded.par_chunks(PIECE).map(|piece| count(piece, shift)).collect();
         let totals: [usize; 4] = std::array::from_fn(|q| counts.iter().map(|c| c[q]).sum());
-        // Room of each piece in each quadrant, quadrant after quadrant.
+        // Where each piece writes in each quadrant, quadrant after quadrant.
         let mut rest = &mut *scratch;
         let mut rooms: Vec<Vec<&mut [Coded]>> =
             counts.iter().map(|_| Vec::with_capacity(4)).collect();

@@ -118,7 +118,7 @@ pub(crate) struct Range {
 }
 
 impl Default for Range {
-    /// Of none.
+    /// The range of no numbers.
     fn default() -> Self {
         Self { least: f64::INFINITY, greatest: f64::NEG_INFINITY, zero: 0.0 }
     }
@@ -190,7 +190,7 @@ fn finish(
     Ok(Quadtree { frame, bounds, threshold, nodes, order, x, y, values, given, system: 0 })
 }
 
-/// The codes of the points inside the bounds, of which none is to be refused.
+/// Returns the codes of the points inside the bounds. Earlier checks have refused the points that are errors.
 fn codes(points: Points<'_>, frame: &Frame, params: &Params) -> Result<Vec<Coded>> {
     let coded = |i: usize| (frame.code(points.x[i], points.y[i]), i as u32);
     let all = (0..points.len()).into_par_iter();
@@ -245,7 +245,7 @@ fn append_children(
     Ok(end > level_end)
 }
 
-/// The children of a node, as many points of each quadrant as said.
+/// Returns the children of a node; `counts` has the points of each quadrant.
 fn children_of(parent: Node, counts: &[u64; 4]) -> impl Iterator<Item = Node> {
     let mut start = parent.start;
     (0u8..).zip(counts).filter(|&(_, &count)| count > 0).map(move |(quadrant, &count)| {

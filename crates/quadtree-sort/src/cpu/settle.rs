@@ -1,10 +1,12 @@
 //! Sorting by Morton codes only as far as the tree goes.
 //!
-//! Points of a cell, in the order as given, are put into its cells some levels below by a stable counting sort, from
-//! one array into another; from how many each has follow those of the levels between. A leaf between was sorted by
-//! bits that the tree does not have, and goes back into the order as given; a cell at the last of these levels
-//! that is above the threshold is sorted further, by itself. Large cells are sorted by all cores together, in pieces;
-//! small ones a core each.
+//! A stable counting sort moves the points of a cell, in the order as given, into its cells some levels below, from one
+//! array into another. The counts of these cells give those of the levels between.
+//!
+//! - A leaf between was sorted by bits that the tree does not have, so its points go back into the order as given.
+//! - A cell at the last of these levels that is above the threshold is sorted further, by itself.
+//!
+//! All cores together sort a large cell, in pieces; one core sorts a small one.
 
 use std::ops::Range;
 
@@ -25,14 +27,14 @@ const PIECE: usize = 1 << 15;
 /// The most points of a cell that are sorted by comparisons, where the codes decide to the end.
 const SMALL: usize = 64;
 
-/// Brings points, in the order as given, into the order of a tree.
+/// Sorts points, in the order as given, into the order of a tree.
 pub(super) fn sort(coded: &mut [Coded], params: &Params) -> Result<()> {
     let goal =
         Goal { threshold: params.threshold as usize, max_level: params.max_level, by_code: false };
     sort_to(coded, goal)
 }
 
-/// Brings points, in the order as given, into the order of their codes, which have so many levels.
+/// Sorts points, in the order as given, by their codes of `levels` levels.
 pub(super) fn sort_by_code(coded: &mut [Coded], levels: u32) -> Result<()> {
     sort_to(coded, Goal { threshold: SMALL, max_level: levels, by_code: true })
 }
@@ -55,9 +57,9 @@ fn sort_to(coded: &mut [Coded], goal: Goal) -> Result<()> {
 
 /// The points of a cell.
 struct Cell<'a> {
-    /// The array that they are in.
+    /// The array that holds them.
     here: &'a mut [Coded],
-    /// As much room in the other one.
+    /// The same range of the other array.
     other: &'a mut [Coded],
     /// Whether the result belongs into the other.
     is_swapped: bool,
@@ -85,7 +87,7 @@ fn settle(cell: Cell<'_>, goal: Goal) {
         }
         return cell.finish();
     }
-    // So many that most cells are leaves.
+    // Enough levels that most cells become leaves.
     let levels = ((len / threshold).ilog2() + 1).div_ceil(2);
     let levels = levels.min(MAX_LEVELS).min(goal.max_level - cell.level);
     let digits = Digits { shift: 2 * (goal.max_level - cell.level - levels), levels };
@@ -115,8 +117,8 @@ fn settle(cell: Cell<'_>, goal: Goal) {
     }
 }
 
-/// Brings the leaves between two levels into the order as given. `cells` are those of the lower level in a cell of one
-/// between.
+/// Sorts the leaves between two levels back into the order as given. `cells` are the cells of the lower level within
+/// one cell between the two.
 fn order_leaves(points: &mut [Coded], starts: &[usize], cells: Range<usize>, threshold: usize) {
     if cells.len() == 1 {
         return;
@@ -168,7 +170,7 @@ impl Digits {
         starts
     }
 
-    /// The same in pieces, of which each has its room in every cell.
+    /// The same in pieces; each piece has its own range in every cell.
     fn sort_on_all_cores(self, from: &[Coded], to: &mut [Coded]) -> Vec<usize> {
         let piece = from.len().div_ceil(4 * rayon::current_num_threads()).max(PIECE);
         let counts: Vec<Vec<usize>> =

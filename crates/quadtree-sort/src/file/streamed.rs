@@ -19,11 +19,11 @@ pub(crate) struct Streamed<W> {
 }
 
 impl<W: Write + Seek> Streamed<W> {
-    /// Begins the file of a tree with as many nodes and points as said, and all else as `like` has it.
+    /// Begins the file of a tree with `len` nodes and points, and all else as `like` has it.
     pub fn begin(mut writer: W, like: &Quadtree, len: [u64; 2]) -> io::Result<Self> {
         let header = Header::of(like, len);
         let start = writer.stream_position()?;
-        // A file that is left in the middle is none.
+        // A header of zeros: a file that is left in the middle is no tree.
         writer.write_all(&[0; size_of::<Header>()])?;
         let checksum = crc32fast::Hasher::new();
         let mut file = Self { writer, header, start, checksum, len: 0 };

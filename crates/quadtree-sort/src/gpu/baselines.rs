@@ -29,7 +29,7 @@ impl<'a, K: DeviceCode> LevelSort<'a, K> {
     pub fn new(gpu: &Gpu, coded: Coded<K>, params: &'a Params) -> Result<Self> {
         let len = coded.codes.len();
         let most_large = (len / (SMALL as usize + 1)).max(1);
-        // Of each large node one piece may be short.
+        // Each large node may have one short piece.
         let most_pieces = len / PIECE as usize + most_large;
         // SAFETY: what is read of them was written.
         unsafe {

@@ -39,7 +39,7 @@ pub(super) struct Call<'a> {
     pub share: Share,
 }
 
-/// Which of the points of a larger tree a build is given: those of some cells that follow each other.
+/// The points of a larger tree that a build is given: those of some consecutive cells.
 #[derive(Clone, Copy)]
 pub(super) struct Share {
     /// Code and level of the first and of the last of these cells; see `kernels_rs::quadtree`'s `Cut`.
@@ -75,7 +75,7 @@ struct Sorted {
     deepest: u32,
 }
 
-/// What a division notes for the host.
+/// A division's report to the host.
 #[derive(Clone, Copy, Default)]
 struct Notes {
     /// How many points are in children above the threshold.
@@ -108,7 +108,7 @@ impl Call<'_> {
         }
     }
 
-    /// Builds with room for some nodes; gives no tree where there are more.
+    /// Builds with memory for a number of nodes; returns no tree if there are more.
     fn attempt<T: Coordinate, K: DeviceCode>(
         &self,
         workspace: &mut Workspace,
@@ -209,7 +209,7 @@ impl Call<'_> {
             inside: skips.then(|| inside.output()),
             bad: report.refused()?,
         };
-        // SAFETY: the columns are as long as said.
+        // SAFETY: the columns are as long as stated.
         unsafe { gpu.enqueue(kernel, Blocks::for_each(&kernel, len as u64)?, arguments)? };
         if !skips {
             return Ok(Given { codes, indices: None, pairs });
@@ -319,8 +319,8 @@ impl Call<'_> {
         Ok(coded)
     }
 
-    /// Sorts the points of nodes above the threshold by the bits down to another level. The nodes are those of a level,
-    /// whose first and end are given.
+    /// Sorts the points of nodes above the threshold by the bits down to another level. The nodes are those of one
+    /// level, from its first to its end.
     fn sort_unsettled<K: DeviceCode>(
         &self,
         workspace: &mut Workspace,

@@ -77,11 +77,12 @@ impl<T: Coordinate> DeviceIndex<T> {
     }
 }
 
-/// [`index`] of points that are known to be finite and within the bounds: nothing is checked. A point that is neither is
-/// missed by some searches, and does no other harm.
+/// As [`index`], for points that are known to be finite and within the bounds: nothing is checked. Some searches miss a
+/// point that is neither; it does no other harm.
 ///
-/// Waits for the device once, to know whether points crowd in one cell of the curve. A graph that records the stream cannot
-/// wait. Its index keeps the curve's order in any case. The answers are the same; where points crowd, searches are slower.
+/// Waits for the device once, to learn how many points share one cell of the curve with many others. A graph that
+/// records the stream cannot wait, so its index keeps the curve's order in any case. The answers are the same, but
+/// searches are slower where many points share a cell.
 ///
 /// Example: see [`nearest`], with [`Bounds`] in place of an option.
 ///
@@ -120,7 +121,7 @@ struct AlongCurve<T: Coordinate> {
     index: DeviceIndex<T>,
     /// The first points that are not finite in x, in y, or outside of the bounds.
     bad: Column<i64>,
-    /// How many points crowd in one cell of the curve.
+    /// How many points share a cell of the curve with more than a leaf of others.
     crowded: Column<u32>,
     /// The points as pairs.
     pairs: Column<u64>,
@@ -174,7 +175,7 @@ impl<T: Coordinate> AlongCurve<T> {
         }
     }
 
-    /// The index, along a curve through ranks where points crowd. Waits for the device.
+    /// Returns the index, along a curve through ranks if too many points share cells. Waits for the device.
     fn finish(
         self,
         workspace: &mut Workspace,
@@ -199,7 +200,7 @@ fn gather<T: Coordinate>(
     pairs: &Column<u64>,
 ) -> Result<(Column<T>, Column<T>)> {
     let len = order.len();
-    // What the kernel looks at to know whether the order is whole.
+    // The kernel reads this flag to know whether the order is complete.
     let overflow = gpu.zeroed::<u32>(1)?;
     // SAFETY: the kernel writes every element of both columns; the order names pairs.
     unsafe {
@@ -238,7 +239,7 @@ fn by_ranks<T: Coordinate>(
     }
 }
 
-/// Of each value of a column how many different ones are less.
+/// For each value of a column, counts the different values below it.
 fn ranks<T: Coordinate>(workspace: &mut Workspace, column: Slice<'_, T>) -> Result<Column<u32>> {
     let (gpu, len) = (workspace.gpu().clone(), column.len() as u32);
     // SAFETY: lengths are as the kernels need them, and each column is written before it is read.
@@ -266,8 +267,8 @@ fn ranks<T: Coordinate>(workspace: &mut Workspace, column: Slice<'_, T>) -> Resu
 }
 
 impl<T: Coordinate> DeviceIndex<T> {
-    /// The index over points that are in the order of an index already: for other crates of Tessera. The order tells how they
-    /// are called.
+    /// Makes the index of points that are in the order of an index already, for other crates of Tessera. `order` has
+    /// their indices.
     ///
     /// # Errors
     /// [`Error::Core`](crate::Error::Core).
@@ -422,8 +423,8 @@ pub fn nearest<'a, T: Coordinate>(
     search(workspace, index, (x, y), order.as_ref(), k)
 }
 
-/// [`nearest`] of places that follow each other in a good order already, as those of a grid in patches of 8 x 4 cells do: it
-/// does not sort them.
+/// As [`nearest`], for places that are in a good order already, such as a grid in patches of 8 x 4 cells. It does not
+/// sort them.
 ///
 /// Example: see [`nearest`].
 ///
@@ -441,7 +442,7 @@ pub fn nearest_in_order<'a, T: Coordinate>(
     search(workspace, index, places, None, k)
 }
 
-/// [`nearest`] of the index's own points, each of which is its own nearest: a row for each point in the order of the
+/// As [`nearest`], for the index's own points, each its own nearest. Returns a row for each point in the order of the
 /// index, which is a good order already.
 ///
 /// ```
@@ -482,7 +483,7 @@ pub fn order_of_places<T: Coordinate>(
     y: Slice<'_, T>,
 ) -> Result<Column<u32>> {
     let (gpu, len) = (workspace.gpu().clone(), x.len());
-    // SAFETY: the columns are as long as said, and written before they are read.
+    // SAFETY: the columns are as long as stated, and written before they are read.
     unsafe {
         let (mut codes, mut order) =
             (gpu.uninitialized::<u32>(len)?, gpu.uninitialized::<u32>(len)?);
@@ -535,7 +536,7 @@ fn search<T: Coordinate>(
     };
     let kernel = <T as find_nearest::Instances>::find(|&most| k32 <= most);
     let kernel = kernel.expect("the last instance takes any number");
-    // SAFETY: the tree is the index's; the columns are as long as said, the order is a permutation.
+    // SAFETY: the tree is the index's; the columns are as long as stated, the order is a permutation.
     unsafe { gpu.enqueue(kernel, Blocks::for_each(&kernel, count as u64)?, arguments)? };
     Ok(DeviceNeighbours { k, indices, distances })
 }

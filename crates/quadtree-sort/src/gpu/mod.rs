@@ -2,10 +2,12 @@
 //!
 //! Kernels and their plan are in `kernels_rs::quadtree`; the sort is gpu-scan's.
 //!
-//! [`build()`] waits for the device: at its end, since how many nodes a tree has depends on the points, and after each
-//! round of sorting, for how many points need another. Before that it waits for the bounds, unless
-//! [`Params::bounds`] gives them, and with [`Outside::Skip`](crate::Outside::Skip) for the number of points inside.
-//! No level waits.
+//! [`build()`] waits for the device, but never for a level:
+//!
+//! - for the bounds, unless [`Params::bounds`] gives them, and with [`Outside::Skip`](crate::Outside::Skip) for the
+//!   number of points inside;
+//! - after each round of sorting, for how many points need another;
+//! - at its end, since the number of nodes depends on the points.
 //!
 //! # Examples
 //!

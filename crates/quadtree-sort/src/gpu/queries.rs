@@ -1,7 +1,7 @@
 //! Searches in a tree on the device: see `kernels_rs::quadtree::queries`.
 //!
-//! The same answers as those of [`Quadtree`](crate::Quadtree)'s methods, in device memory. What lies there is not
-//! looked at beforehand: a place or a region that is none finds nothing.
+//! The answers are those of [`Quadtree`](crate::Quadtree)'s methods, in device memory. Places and regions there are not
+//! checked beforehand: an invalid one finds nothing.
 
 use device_std::host::Kernel;
 use device_std::{In, Out};
@@ -61,7 +61,7 @@ impl DeviceRegions<'_> {
         }
     }
 
-    /// Whether there is none.
+    /// Whether there are no regions.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -190,7 +190,7 @@ fn room(workspace: &mut Workspace, mut counts: Column<u64>) -> Result<(Column<u6
     Ok((counts, unsafe { gpu.uninitialized(total)? }))
 }
 
-/// What a search writes.
+/// The outputs of a search.
 enum Found<'a> {
     Counts(&'a mut Column<u64>),
     List(&'a Column<u64>, &'a mut Column<u32>),
@@ -292,7 +292,7 @@ pub fn leaves_of<'a, T: Coordinate>(
         leaves: leaves.output(),
     };
     let kernel = <T as find_leaves::Instance>::KERNEL;
-    // SAFETY: the arrays are the tree's, and as long as said.
+    // SAFETY: the arrays are the tree's, and as long as stated.
     unsafe { gpu.enqueue(kernel, Blocks::for_each(&kernel, count)?, arguments)? };
     Ok(leaves)
 }

@@ -16,7 +16,7 @@ pub(super) struct Head {
     pub not_finite: [i64; 2],
     /// The first point outside of the bounds.
     pub outside: u64,
-    /// Not 0 if there was no room for all nodes.
+    /// Not 0 if the nodes did not fit.
     overflow: u64,
     /// The points in nodes above the threshold at the last level sorted.
     pub unsettled: u64,
@@ -40,19 +40,19 @@ pub(super) struct Outputs<'a> {
     pub overflow: Out<'a, u32>,
     pub unsettled: Out<'a, u64>,
     pub disorder: Out<'a, u32>,
-    /// The first node of each level; after that of the last the number of all.
+    /// The first node of each level; behind the last level the number of all nodes.
     pub starts: Out<'a, u64>,
 }
 
 /// A report as the host reads it.
 pub(super) struct Report {
     pub head: Head,
-    /// The first node of each level; after that of the last the number of all.
+    /// The first node of each level; behind the last level the number of all nodes.
     pub starts: Vec<u64>,
 }
 
 impl DeviceReport {
-    /// Of a build to `max_level`, of which nothing is known yet.
+    /// The empty report of a build to `max_level`.
     pub fn new(gpu: &Gpu, max_level: u32) -> Result<Self> {
         let mut words = gpu.zeroed(HEAD + max_level as usize + 2)?;
         // SAFETY: these are elements of the column, on its own stream.
@@ -78,7 +78,7 @@ impl DeviceReport {
         }
     }
 
-    /// The first node of each level; after that of the last the number of all.
+    /// The first node of each level; behind the last level the number of all nodes.
     pub fn starts(&self) -> Result<In<'_, u64>> {
         Ok(self.0.slice(HEAD..self.0.len())?.input())
     }
@@ -107,7 +107,7 @@ impl DeviceReport {
 }
 
 impl Report {
-    /// Whether there was room for all nodes.
+    /// Whether all nodes fitted.
     pub fn has_all_nodes(&self) -> bool {
         self.head.overflow == 0
     }

@@ -18,7 +18,7 @@ pub struct DeviceQuadtree<T: Coordinate> {
     pub(super) frame: Frame,
     pub(super) bounds: Bounds,
     pub(super) threshold: u32,
-    /// Room for nodes, of which the first `node_count` are there.
+    /// Memory for nodes; the first `node_count` exist.
     pub(super) nodes: Column<Node>,
     pub(super) node_count: usize,
     pub(super) order: Column<u32>,
@@ -103,7 +103,7 @@ impl<T: Coordinate> DeviceQuadtree<T> {
         self.order.is_empty()
     }
 
-    /// What the root covers.
+    /// Returns the root's ground.
     pub fn bounds(&self) -> Bounds {
         self.bounds
     }

@@ -105,11 +105,11 @@ fn filled<B: Number>(kind: (String, ValueType), column: &Column<B>) -> Result<Va
     Values::filled(kind, numbers.len(), |values: &mut [B]| values.copy_from_slice(&numbers))
 }
 
-/// Where in the order of the tree points are, as [`Quadtree::places_of`](crate::Quadtree::places_of): a gather by these places
-/// gives the x, the y and the values of what a search found. Enqueues and returns.
+/// Returns the places of points in the order of the tree, as [`Quadtree::places_of`](crate::Quadtree::places_of). A
+/// gather by these places gives the x, the y and the values of what a search found. Enqueues and returns.
 ///
-/// Cost: a scatter of the tree's points and a gather of the asked; scratch of 4 bytes for each point of the tree, and 4 for each
-/// point given.
+/// Cost: a scatter of the tree's points and a gather of the wanted ones; scratch of 4 bytes for each point of the tree,
+/// and 4 for each point given.
 ///
 /// ```
 /// use gpu_core::{DeviceChoice, Gpu};

@@ -56,7 +56,7 @@ fn crowded(points: Points<'_>, sorted: &[Coded]) -> usize {
     (1..sorted.len()).into_par_iter().filter(is_crowded).count()
 }
 
-/// Of each value of a column how many different ones are less.
+/// For each value of a column, counts the different values below it.
 fn ranks(column: &[f64]) -> Result<Vec<u32>> {
     let mut order: Vec<u32> = collected(column.len(), |i| i as u32)?;
     order.par_sort_by(|&a, &b| column[a as usize].total_cmp(&column[b as usize]));
@@ -100,7 +100,7 @@ fn boxes(x: &[f64], y: &[f64], layout: Layout) -> Result<Vec<[f64; 4]>> {
     Ok(boxes)
 }
 
-/// Boxes of the first level, with those that are only room.
+/// Returns the end of the first level's boxes, padding included.
 fn first_end(layout: Layout) -> usize {
     (layout.counts[0].div_ceil(FANOUT) * FANOUT) as usize
 }

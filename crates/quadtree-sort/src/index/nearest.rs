@@ -1,8 +1,8 @@
 //! The nearest points of places, on the CPU.
 //!
-//! Places are taken in the order of the curve, whatever the order in which they are given: those that follow each other meet
-//! the same boxes, which the caches still hold. From a node the nearest child comes first, so that the list soon reaches no
-//! farther than it must.
+//! Places are searched in the order of the curve, whatever the order in which they are given: neighbouring places meet
+//! the same boxes, which the caches still hold. From a node the search goes to the nearest child first, so that the
+//! list soon reaches no farther than it must.
 
 use std::ops::Range;
 
@@ -115,7 +115,7 @@ impl Search<'_> {
         if is_hidden & self.hides { f64::INFINITY } else { dx * dx + dy * dy }
     }
 
-    /// Looks at the points of a leaf.
+    /// Compares the points of a leaf.
     fn look(&mut self, points: Range<usize>) {
         let Index { x, y, order, .. } = self.index;
         // All squares first, side by side in vectors.

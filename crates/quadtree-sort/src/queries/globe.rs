@@ -1,13 +1,14 @@
 //! The nearest points of places by great-circle distance, in a tree over longitudes and latitudes.
 //!
-//! Points are compared by the squares of chords, of unit vectors. From each node the way goes to its children, the nearest
-//! first, as long as their cells may hold a point that is no farther than the last of the list. No point of a cell is
+//! Points are compared by the squares of chords, of unit vectors. From each node the search goes to its children, the
+//! nearest first, as long as their cells may hold a point no farther than the last of the list. No point of a cell is
 //! nearer than the nearest place of its rectangle of longitudes and latitudes:
 //!
-//! - On one parallel a place is the nearer, the smaller its difference in longitude. So the nearest place of the rectangle lies
-//!   on the meridian of the place searched from, or else on that of its two edges that is nearer, also around the globe.
-//! - On a meridian that is D away, the cosine of the distance from latitude p to latitude q is sin p sin q + cos p cos D cos q,
-//!   a multiple of cos (q - q0). It is greatest at q0, or at one end.
+//! - On one parallel, the smaller a place's difference in longitude, the nearer it is. So the nearest place of the
+//!   rectangle lies on the query's own meridian if the rectangle has it. Otherwise it lies on the nearer of the
+//!   rectangle's two edges, also around the globe.
+//! - On a meridian that is D away, the cosine of the distance from latitude p to latitude q is sin p sin q + cos p cos
+//!   D cos q. This is a multiple of cos (q - q0), so it is greatest at q0, or at one end.
 
 use gpu_core::{Bounds, host_memory};
 use kernels_rs::spatial::sphere::{sine_cosine, unit_vector};
@@ -17,7 +18,7 @@ use super::{NONE, NearestList, Neighbours};
 use crate::tree::Node;
 use crate::{Error, Quadtree, Result};
 
-/// What rounding may take from the square of a chord, and more.
+/// More than rounding may take from the square of a chord.
 const SLACK: f64 = 1e-14;
 
 /// See [`Quadtree::nearest_on_globe`]; `k` is positive.
@@ -105,7 +106,7 @@ impl Search<'_> {
         2.0 - 2.0 * most - SLACK
     }
 
-    /// Looks at all points of a leaf.
+    /// Compares all points of a leaf.
     fn look(&mut self, leaf: &Node) {
         for place in leaf.points() {
             let point = unit_vector(self.tree.x[place], self.tree.y[place]);

@@ -12,7 +12,7 @@ use super::{NONE, NearestList, Neighbours};
 use crate::tree::Node;
 use crate::{Quadtree, Result};
 
-/// Nodes of at most as many points are not divided further: to look at all of them takes less time.
+/// Nodes of at most this many points are not divided further: comparing all of them takes less time.
 const FEW: u64 = 32;
 
 /// Places that a thread takes at a time.
@@ -76,7 +76,7 @@ impl Search<'_> {
         }
     }
 
-    /// Looks at all points of a node.
+    /// Compares all points of a node.
     fn look(&mut self, node: &Node) {
         let places = node.points();
         let (x, y) = (&self.tree.x[places.clone()], &self.tree.y[places.clone()]);

@@ -1,11 +1,11 @@
 //! The points of regions, found as ranges of places in the order of the tree.
 //!
-//! The points of any node lie side by side, so what a region holds are ranges: those of nodes that lie in it whole, and
-//! what is left when the points of others are looked at. Ranges that touch become one. Only when all are found, and so the
-//! length of every list is known, do indices go from the tree's order into the lists.
+//! The points of any node lie side by side, so the points of a region are ranges. A node that lies in the region whole
+//! is one range; in other leaves each point is tested. Ranges that touch become one. Indices go from the tree's order
+//! into the lists only when all ranges are found, and so the length of every list is known.
 //!
-//! Regions are searched in the order of codes, whatever the order in which they are given: those side by side meet the same
-//! nodes, which the caches still hold.
+//! Regions are searched in the order of codes, whatever the order in which they are given: neighbouring regions meet
+//! the same nodes, which the caches still hold.
 
 use std::mem::MaybeUninit;
 
@@ -20,7 +20,7 @@ use super::{Lists, Regions};
 use crate::tree::Node;
 use crate::{Quadtree, Result};
 
-/// Nodes of at most as many points are not divided further: to look at all of them takes less time.
+/// Nodes of at most this many points are not divided further: testing all of them takes less time.
 const FEW: u64 = 48;
 
 /// Regions that a thread searches at a time, at most.
@@ -43,7 +43,7 @@ pub(super) fn count(tree: &Quadtree, regions: Regions<'_>) -> Result<Vec<u64>> {
     Ok(counts)
 }
 
-/// What was found in some regions.
+/// The points that were found in some regions.
 struct Found<'a> {
     regions: &'a [u32],
     ranges: Vec<Range>,
@@ -75,7 +75,7 @@ pub(super) fn list(tree: &Quadtree, regions: Regions<'_>) -> Result<Lists> {
     Ok(Lists { offsets, indices })
 }
 
-/// The room of each list, by the chunks in which regions are searched.
+/// The range of each list, by the chunks in which regions are searched.
 fn rooms<'a>(
     offsets: &[u64],
     order: &[u32],
@@ -157,7 +157,7 @@ fn search(tree: &Quadtree, regions: Regions<'_>, which: usize, take: &mut impl F
             // SAFETY: the edges outlive the search, and nobody writes them.
             let edges = unsafe { In::from_raw_parts(edges.as_ptr(), edges.len()) };
             let polygon = Polygon::new(frame, [min_x, min_y, max_x, max_y], edges, count);
-            // To look at a point of a polygon takes as long as to look at a cell.
+            // Testing a point against a polygon takes as long as testing a cell.
             start(tree, &polygon, 0, take);
         }
     }
@@ -210,7 +210,7 @@ impl<R: Region, F: FnMut(Range)> Search<'_, R, F> {
         }
     }
 
-    /// Looks at all points of a node, 64 at a time: first which of them lie in the region, then the ranges.
+    /// Tests all points of a node, 64 at a time: first which of them lie in the region, then the ranges.
     fn look(&mut self, node: &Node) {
         let (x, y) = (&self.tree.x[node.points()], &self.tree.y[node.points()]);
         let starts = (node.start as u32..).step_by(64);
@@ -223,7 +223,7 @@ impl<R: Region, F: FnMut(Range)> Search<'_, R, F> {
                 let first = inside.trailing_zeros();
                 let len = (!(inside >> first)).trailing_zeros();
                 (self.take)((start + first, start + first + len));
-                // Of 64 points all may be inside.
+                // All 64 points may be inside.
                 inside &= u64::MAX.checked_shl(first + len).unwrap_or(0);
             }
         }

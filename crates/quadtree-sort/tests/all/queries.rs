@@ -353,7 +353,7 @@ fn of_squares_that_share_edges_each_point_of_a_lattice_is_in_one() {
         let lists = tree.list_in(Regions::Polygons(&polygons));
         let mut seen = vec![0; cloud.len()];
         lists.indices.iter().for_each(|&index| seen[index as usize] += 1);
-        // Those of the last row and column are outside of all.
+        // The lattice's last row and column are outside of all squares.
         for (i, &seen) in seen.iter().enumerate() {
             let is_in = cloud.x[i] < 16.0 && cloud.y[i] < 16.0;
             assert_eq!(seen, u32::from(is_in), "({}, {})", cloud.x[i], cloud.y[i]);

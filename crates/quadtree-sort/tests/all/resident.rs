@@ -132,7 +132,7 @@ fn captured_searches_take_what_is_there_when_they_are_launched() {
         Ok(())
     });
     let error = refused.err().unwrap().to_string();
-    assert!(error.contains("cannot be captured"), "{error}");
+    assert!(error.contains("cannot be part of a graph"), "{error}");
 }
 
 /// Numbers of every kind.

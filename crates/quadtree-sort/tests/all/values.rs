@@ -142,7 +142,7 @@ fn points_that_are_not_in_the_tree_have_no_place() {
     assert!(tree.summary().skipped > 0);
     rows.assert_values(&tree, tree.order());
     let outside = rows.rows(|x, _| x > 50.0);
-    // Few and many are looked for in two ways.
+    // Few and many points take two different paths.
     for some in [&outside[..1], &outside[..]] {
         assert!(tree.places_of(some).unwrap().iter().all(|&place| place == NONE));
     }

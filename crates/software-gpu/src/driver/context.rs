@@ -163,7 +163,7 @@ pub(super) unsafe extern "C" fn cuCtxGetApiVersion(context: usize, version: *mut
     })
 }
 
-/// Everything is done already; what is left is to look at the memory.
+/// Everything is done already; only the check of the memory is left.
 pub(super) extern "C" fn cuCtxSynchronize() -> Code {
     call_in_context(|| {
         order::host_waited_for_all();

@@ -1,9 +1,8 @@
-//! Graphs: work that a stream recorded instead of doing it, to be done as often as one likes.
+//! Graphs: work that a stream recorded instead of doing it, to be launched any number of times.
 //!
-//! Memory that is allocated while a stream captures has its address from then on, and the graph
-//! keeps it reserved as long as it lives. It comes into being when a launch of the graph comes to
-//! the allocation, with the pattern of fresh memory, and is gone again where the graph frees it;
-//! what the graph does not free, the program may free after the launch.
+//! Memory that is allocated while a stream captures has its address from then on, and the graph keeps it reserved as
+//! long as it lives. The memory comes into being when a launch of the graph reaches the allocation, with the pattern of
+//! fresh memory. It ends where the graph frees it; if the graph does not, the program may free it after the launch.
 
 use super::recording::Recording;
 use super::{Code, Handles, call_in_context, give, stream};
@@ -13,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Memory that the program has not freed is freed by the next launch.
 const AUTO_FREE_ON_LAUNCH: c_ulonglong = 1;
-/// Of capture modes: the one that forbids nothing but what the stream itself cannot do.
+/// The capture mode that forbids only what the stream itself cannot do.
 const RELAXED: c_int = 2;
 
 /// A graph that can be launched.

@@ -15,7 +15,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// What a call asked for.
+/// The shape of a launch.
 #[derive(Clone, Copy)]
 struct Shape {
     grid: [u32; 3],
@@ -127,7 +127,7 @@ pub(super) unsafe extern "C" fn cuLaunchHostFunc(
     })
 }
 
-/// What a real device would say.
+/// Returns the code that a real device would return.
 fn code_of(kind: Kind) -> Code {
     match kind {
         Kind::SharedBounds | Kind::SliceBounds => Code::CUDA_ERROR_ILLEGAL_ADDRESS,
@@ -173,7 +173,7 @@ impl Arguments {
             // SAFETY: passed on to the caller.
             let value = unsafe { *given.add(i) };
             if value.is_null() {
-                return Err(format!("argument {i} was not given"));
+                return Err(format!("argument {i} is missing"));
             }
             let start = copy.bytes.len();
             copy.starts.push(start);

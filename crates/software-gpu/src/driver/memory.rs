@@ -1,7 +1,7 @@
 //! Allocation, copies, fills, and the memory pool.
 //!
-//! A call on a stream does its work at once, as every call does, or records it; the others also
-//! synchronise, and so look at the memory.
+//! A call on a stream does its work at once, as every call does, or records it; the others also synchronise, and so
+//! check the memory.
 
 use super::recording::{free_now, in_order};
 use super::{Code, Outcome, call, call_in_context, context, device, give, stream};
@@ -17,9 +17,9 @@ const POOL: usize = 0xd00;
 /// The legacy default stream, on which what names no stream runs.
 const LEGACY: usize = 0;
 
-// SAFETY (everywhere in this module): the driver's interface promises that a host pointer which a
-// caller passes is valid for what the function reads or writes there, or null where a result is
-// given, which `give` refuses. Device ranges are checked to be live memory.
+// SAFETY (everywhere in this module): the driver's interface promises that a caller's host pointer is valid for what
+// the function reads or writes there. A pointer to a result may be null, which `give` refuses. Device ranges are
+// checked to be live memory.
 
 pub(super) unsafe extern "C" fn cuMemGetInfo_v2(free: *mut usize, total: *mut usize) -> Code {
     call_in_context(|| {

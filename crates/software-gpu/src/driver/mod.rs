@@ -65,8 +65,8 @@ unsafe fn give<T>(to: *mut T, value: T) -> Outcome {
     Ok(())
 }
 
-/// What the program holds as opaque handles. A handle is a number that is never used again, so a
-/// stale one is found.
+/// The objects behind the program's opaque handles. A handle is a number that is never used again, so a stale one is
+/// found.
 struct Handles<T>(OnceLock<RwLock<HashMap<usize, Arc<T>>>>);
 
 impl<T> Handles<T> {

@@ -37,9 +37,8 @@ pub(super) fn function(handle: usize) -> Result<std::sync::Arc<Function>, Code> 
     }
 }
 
-// SAFETY (everywhere in this module): the driver's interface promises that a pointer which a
-// caller passes is valid for what the function reads or writes there, or null where a result is
-// given, which `give` refuses.
+// SAFETY (everywhere in this module): the driver's interface promises that a caller's pointer is valid for what the
+// function reads or writes there. A pointer to a result may be null, which `give` refuses.
 
 pub(super) unsafe extern "C" fn cuModuleLoadData(
     module: *mut CUmodule,

@@ -7,11 +7,11 @@ use crate::report::{Kind, Report};
 /// One piece of work, told the stream that it runs on; it does the same on every call.
 type Node = Box<dyn Fn(usize) -> Outcome + Send + Sync>;
 
-/// What was enqueued on a stream while it captured, in order.
+/// The work that was enqueued on a stream while it captured, in order.
 #[derive(Default)]
 pub(super) struct Recording {
     nodes: Vec<Node>,
-    /// What was allocated, and whether that was freed again.
+    /// The memory that was allocated, and whether it was freed again.
     memory: Vec<(u64, bool)>,
 }
 

@@ -40,14 +40,14 @@ enum Capture {
 struct Event {
     timed: bool,
     recorded: Mutex<Option<Instant>>,
-    /// What it stands for in the order of the streams.
+    /// The stream's clock in the order of streams.
     clock: Mutex<Clock>,
 }
 
 static STREAMS: Handles<Stream> = Handles::new();
 static EVENTS: Handles<Event> = Handles::new();
 
-/// The error of a stream that is none, or none of the current context.
+/// Fails for a stream that does not exist, or not in the current context.
 pub(super) fn known(stream: usize) -> Outcome {
     if DEFAULT_STREAMS.contains(&stream) { Ok(()) } else { own(stream).map(|_| ()) }
 }
@@ -132,7 +132,7 @@ pub(super) fn begin_capture(stream: usize) -> Outcome {
     Ok(())
 }
 
-/// What was recorded; from now on the stream's work is done.
+/// Returns the recording; from now on the stream does its work.
 pub(super) fn end_capture(stream: usize) -> Result<Recording, Code> {
     known(stream)?;
     let stream = STREAMS.get(stream).map_err(|_| Code::CUDA_ERROR_ILLEGAL_STATE)?;

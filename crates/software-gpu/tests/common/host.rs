@@ -24,7 +24,7 @@ impl Context {
         Self::of(0)
     }
 
-    /// That of a device.
+    /// The primary context of a device.
     pub fn of(ordinal: i32) -> Self {
         let mut context = CUcontext::NULL;
         // SAFETY: the pointers are to live variables.
@@ -136,7 +136,7 @@ impl<T: Copy + Default> DeviceBuffer<T> {
     pub fn from_slice(host: &[T]) -> Result<Self, Status> {
         let buffer = Self::allocate(host.len())?;
         let bytes = size_of_val(host);
-        // SAFETY: both sides have so many bytes.
+        // SAFETY: both sides have this many bytes.
         check(unsafe { sys::cuMemcpyHtoD_v2(buffer.address, host.as_ptr().cast(), bytes) })?;
         Ok(buffer)
     }
@@ -165,7 +165,7 @@ impl<T: Copy + Default> DeviceBuffer<T> {
     pub fn copied(&self, len: usize) -> Result<Vec<T>, Status> {
         let mut host = vec![T::default(); len];
         let bytes = len * size_of::<T>();
-        // SAFETY: the host has so many bytes; whether the device has them is the driver's to see.
+        // SAFETY: the host has this many bytes; whether the device has them is the driver's to see.
         check(unsafe { sys::cuMemcpyDtoH_v2(host.as_mut_ptr().cast(), self.address, bytes) })?;
         Ok(host)
     }

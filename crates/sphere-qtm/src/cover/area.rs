@@ -21,10 +21,10 @@ pub(super) enum Overlap<P> {
 
 /// An area of the globe.
 pub(super) trait Area {
-    /// What matters of it within a cell.
+    /// The part of the area that matters within a cell.
     type Part;
 
-    /// What matters everywhere.
+    /// Returns the part that matters everywhere.
     fn all(&self) -> Self::Part;
 
     /// How a cell lies to it; of the last cells it must be exact which are apart.
@@ -109,7 +109,7 @@ impl Area for Circle {
     }
 }
 
-/// What lies between two meridians and two parallels.
+/// The area between two meridians and two parallels.
 pub(super) struct Box {
     west: f64,
     width: f64,

@@ -11,7 +11,7 @@ use kernels_rs::sphere_qtm::{places, quick};
 
 use crate::{Cell, Level, Result};
 
-/// Blocks that find cells, for each multiprocessor: what their tables leave room for.
+/// Blocks of a multiprocessor that find cells at once: as many as their tables fit.
 const RESIDENT: u32 = 4;
 
 /// A coordinate in device memory: `f32` or `f64`. Either is computed with in f64.
@@ -166,7 +166,7 @@ impl Tables {
     }
 }
 
-/// Blocks that take turns with so many points: no more than run at once, for each copies the tables.
+/// Returns the blocks that share `count` points: no more than run at once, since each copies the tables.
 fn blocks(gpu: &Gpu, count: u64) -> Blocks {
     let most = u64::from(RESIDENT * gpu.multiprocessors().max(1));
     Blocks::x(count.div_ceil(u64::from(FIND_BLOCK)).min(most) as u32)

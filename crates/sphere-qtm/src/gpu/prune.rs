@@ -22,9 +22,8 @@ const UP: u32 = 2;
 /// and by 8 threads; else by 2.
 const LONG: [u64; 3] = [1024, 96, 24];
 
-/// Elements of the pool for each site and for each cell of the last lists. A triangle that holds many sites
-/// keeps some six times as many as it holds, on each of the levels where triangles do; one of a
-/// deeper level keeps some five.
+/// Elements of the pool for each site and for each cell of the last lists. A triangle that holds many sites keeps about
+/// six times as many, on each level where triangles do. A triangle of a deeper level keeps about five.
 const POOL: [u64; 2] = [48, 8];
 
 pub(super) fn voronoi(
@@ -38,7 +37,7 @@ pub(super) fn voronoi(
     with_capacity(gpu, places, params, diagram, capacity)
 }
 
-/// The same with room for so many candidates in all lists. Too few make it slow, not wrong.
+/// The same with memory for `capacity` candidates in all lists. Too few make it slow, not wrong.
 fn with_capacity(
     gpu: &Gpu,
     places: &Places,
@@ -137,7 +136,7 @@ impl<'a> Lists<'a> {
         Ok(Self { gpu, places, wanted, pool, used: gpu.zeroed(1)?, mesh })
     }
 
-    /// Room for a level's lists.
+    /// Memory for a level's lists.
     fn room(&self, level: u32) -> Result<Column<[u32; 2]>> {
         // SAFETY: the kernels write the list of each cell.
         Ok(unsafe { self.gpu.uninitialized(cells_of(level) as usize)? })
@@ -208,7 +207,7 @@ mod tests {
     use super::*;
     use crate::{Level, cpu};
 
-    /// Lists that find no room are their parents', down to none at all.
+    /// A list that does not fit is its parent's, down to no list at all.
     #[test]
     fn a_pool_that_is_too_small_changes_nothing() {
         let gpu = testing::gpu();

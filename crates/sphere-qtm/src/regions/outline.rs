@@ -1,8 +1,8 @@
 //! The outlines of regions, as polygons in longitude and latitude.
 //!
-//! 1. The border of a region are the edges of its cells with another region on the other side, and all edges on the
-//!    meridian of 180 degrees, which is an edge of the map. So no ring crosses it, and on the map every region
-//!    is what lies to the left of its border.
+//! 1. The border of a region is the edges of its cells with another region on the other side. All edges on the meridian
+//!    of 180 degrees belong to it too, since that is an edge of the map. So no ring crosses this meridian, and on the
+//!    map every region lies to the left of its border.
 //! 2. From an edge the border goes on around its end, from cell to cell of the region, until an edge is border
 //!    again. Cells that share a vertex alone are not joined there, so no ring crosses itself.
 //! 3. Edges are arcs of great circles, and bend on the map, most of all near the poles. Where the straight line between
@@ -27,9 +27,9 @@ use crate::{Cell, Diagram, LonLat, Result};
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Polygon {
-    /// What it lies in.
+    /// The outer ring.
     pub outer: Vec<LonLat>,
-    /// What it does not hold.
+    /// The rings of its holes.
     pub holes: Vec<Vec<LonLat>>,
 }
 

@@ -1,16 +1,17 @@
-//! What a polygon holds whose rings cross, touch or lie where they should not.
+//! Finds the area of a polygon whose rings cross, touch or lie where they should not.
 //!
-//! A ring holds the places that it goes round an odd number of times, and of the two sides that it divides the globe into
-//! the smaller one. A polygon holds what its first ring holds and none of the others does; another ring that has no place in
-//! common with the first one is a polygon of its own.
+//! A ring divides the globe into two sides: a path between them crosses the ring an odd number of times. The ring holds
+//! the smaller side. A polygon holds the places that its first ring holds and no other ring does. Another ring that has
+//! no place in common with the first one is a polygon of its own.
 //!
-//! 1. Arcs that meet are found by a tree of boxes. Each is divided where others cross it or end on it, so that the pieces meet
-//!    at their ends alone; pieces that lie on each other become one.
-//! 2. Which side of a piece a ring holds, follows from the pieces of the ring that lie between it and a first piece of the
-//!    ring: an odd number of them changes the side. The way leads over a third place, so that it runs along no arc.
+//! 1. A tree of boxes finds arcs that meet. Each arc is divided where others cross it or end on it, so that the pieces
+//!    meet at their ends alone. Pieces that lie on each other become one.
+//! 2. An odd number of pieces of a ring between a piece and a first piece of the ring changes the side that the ring
+//!    holds. So counting them tells which side of a piece the ring holds. The path of the count leads over a third
+//!    place, so that it runs along no arc.
 //! 3. A piece with the polygon on one side alone is an edge, with the polygon to its left.
-//! 4. At a vertex of several corners, places nearest to it lie in a gap between edges of more than half a turn, if
-//!    there is one, and it decides whether they are inside.
+//! 4. At a vertex of several corners there may be a gap between edges of more than half a turn. The places nearest to
+//!    the vertex lie in it, and it decides whether they are inside.
 
 mod boxes;
 
@@ -53,7 +54,7 @@ impl Arc {
         unit(add(self.from, self.to))
     }
 
-    /// What it lies in; an arc bends out of the box of its ends.
+    /// Returns the box that it lies in; an arc bends out of the box of its ends.
     fn extent(&self) -> Extent {
         let chord = minus(self.to, self.from);
         let more = 0.25 * dot(chord, chord) + NEAR;
@@ -86,9 +87,8 @@ impl Arc {
     }
 }
 
-/// The edges of what a polygon holds, of which the first ring is the outer one; `None` where the rings are those of a valid
-/// polygon, which neither cross nor touch, with all others in the first and in no other. Rings have three places
-/// or more.
+/// Returns the edges of the area that a polygon holds; its first ring is the outer one. `None` for a valid polygon:
+/// rings neither cross nor touch, and all others lie in the first and in no other. Rings have three places or more.
 pub(super) fn edges(rings: &[Vec<Vector>]) -> Option<Vec<Edge>> {
     let arcs: Vec<Arc> = rings.iter().enumerate().flat_map(|(r, ring)| arcs_of(r, ring)).collect();
     let tree = Boxes::new(&arcs.iter().map(Arc::extent).collect::<Vec<_>>());
@@ -107,7 +107,7 @@ fn arcs_of(ring: usize, places: &[Vector]) -> impl Iterator<Item = Arc> + '_ {
 
 /// Where arcs meet.
 struct Meetings {
-    /// Of each arc, the places that divide it.
+    /// For each arc, the places that divide it.
     on: Vec<Vec<Vector>>,
     /// Whether any arcs meet but at the vertex between them.
     any: bool,
@@ -226,7 +226,7 @@ fn third(ends: [(Vector, Vector); 2]) -> Vector {
 /// Arcs that meet at their ends alone.
 struct Pieces {
     arcs: Vec<Arc>,
-    /// Of each the rings that it is an odd number of times of.
+    /// For each arc, the rings that it belongs to an odd number of times.
     rings: Vec<Vec<usize>>,
     tree: Boxes,
 }
@@ -361,7 +361,7 @@ impl Pieces {
     }
 }
 
-/// What a ring holds.
+/// The side that a ring holds.
 struct Side {
     /// Its first piece.
     first: usize,

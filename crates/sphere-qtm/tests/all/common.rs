@@ -86,7 +86,7 @@ impl Sites {
         self.x.iter().zip(&self.y).map(of).collect()
     }
 
-    /// The first so many, or all.
+    /// The first this many, or all.
     pub fn first(mut self, count: usize) -> Self {
         self.x.truncate(count);
         self.y.truncate(count);
@@ -94,7 +94,7 @@ impl Sites {
     }
 }
 
-/// Of each cell: the nearest site, the second, and their squared chords. By comparing all.
+/// For each cell: the nearest site, the second, and their squared chords, found by comparing all.
 pub type Expected = Vec<(u32, u32, f64, f64)>;
 
 /// Sites that are left out together where they are far.
@@ -131,8 +131,8 @@ fn squared([a, b, c]: [f64; 3], [x, y, z]: [f64; 3]) -> f64 {
     (a - x) * (a - x) + (b - y) * (b - y) + (c - z) * (c - z)
 }
 
-/// Compares each cell with all sites in f64, but for groups of which no site can be as near as the second nearest so
-/// far: chords obey the inequality of triangles.
+/// Compares each cell with all sites in f64. Skips groups of which no site can be as near as the second nearest so far,
+/// since chords obey the triangle inequality.
 pub fn brute_force(level: Level, sites: &Sites) -> Expected {
     let groups = groups(sites);
     let nearest_two = |index| {

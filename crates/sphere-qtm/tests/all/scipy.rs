@@ -1,8 +1,9 @@
 //! Areas of regions against `scipy.spatial.SphericalVoronoi` (1.17), whose numbers `scipy/make.py` wrote.
 //!
-//! A cell on a border is given whole to one side. So a region's area is off by what its border cells are off, of
-//! both signs: about the root of their number times a third of a cell's area. From level to level twice as many cells of a
-//! quarter of the area lie on a border, so the error falls by 2.8 on average, and that is what docs/internals/sphere-qtm.md says.
+//! A cell on a border belongs whole to one side. So the error of a region's area is the sum of those of its border
+//! cells, of both signs. This is about the root of their number times a third of a cell's area. Each level has twice as
+//! many cells on a border, of a quarter of the area. So the error falls by 2.8 on average, as
+//! docs/internals/sphere-qtm.md says.
 
 use std::f64::consts::PI;
 
@@ -30,8 +31,8 @@ fn check(bytes: &[u8]) {
     // Between the first and the last 2.8^5, with room for chance.
     assert!(errors[0] / errors[5] > 2.3f64.powi(5), "{errors:?}");
     assert!(errors.windows(2).all(|pair| pair[1] < pair[0]), "{errors:?}");
-    // What the comment above says, in numbers: a region is about as round as a square, and an edge as long as a
-    // cell is wide meets one and a half of them. What is off in each is a third of its area.
+    // The comment above in numbers. A region is about as round as a square, and an edge as long as a cell is wide meets
+    // one and a half cells. Each of these is wrong by a third of its area.
     let (mean, cell) = (4.0 * PI / x.len() as f64, 4.0 * PI / f64::from(8 << 18));
     let on_border = 1.5 * 4.0 * mean.sqrt() / (2.0 * cell).sqrt();
     assert!(errors[5] < 1.5 * on_border.sqrt() * cell / 3.0, "{errors:?}");

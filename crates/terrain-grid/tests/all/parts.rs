@@ -7,7 +7,7 @@ use terrain_grid::{
 };
 use testing::{Random, devices};
 
-/// Where a side of so many cells is cut into tiles: the first cell of each, and the end.
+/// Where a side of this many cells is cut into tiles: the first cell of each, and the end.
 fn cuts(cells: u32, tile: u32) -> Vec<u32> {
     (0..cells).step_by(tile as usize).chain([cells]).collect()
 }

@@ -9,7 +9,7 @@ pub struct Listed {
     pub href: String,
     /// Where it lies: the least and the greatest x and y.
     pub bounds: [f64; 4],
-    /// What is stated of it beside that, such as `pc:count`.
+    /// The further statements about it, such as `pc:count`.
     pub stated: Value,
 }
 

@@ -74,13 +74,13 @@ impl Tiff {
         Self::new(width, &samples, (32, 3))
     }
 
-    /// Cuts it into strips of so many rows.
+    /// Cuts it into strips of this many rows.
     #[must_use]
     pub fn rows_per_strip(self, rows: usize) -> Self {
         Self { block: (rows, self.size.0), ..self }
     }
 
-    /// Cuts it into tiles of so many columns and rows.
+    /// Cuts it into tiles of this many columns and rows.
     #[must_use]
     pub fn tiles(self, width: usize, height: usize) -> Self {
         Self { block: (height, width), is_tiled: true, ..self }

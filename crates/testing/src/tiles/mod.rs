@@ -54,11 +54,11 @@ pub fn make(program: &Program, folder: &Path, device: &str, merge: &[&str]) {
     std::fs::remove_dir_all(folder_of(folder, "plan.json")).expect("there are tiles");
 }
 
-/// Plans with so many MiB of `--memory`, into more tiles than `least`, and makes all tiles: reading the next one and writing the
-/// last beside it takes no more than a tenth above that (Linux).
+/// Plans with `memory` MiB of `--memory`, into more tiles than `least`, and makes all tiles. Reading the next tile and
+/// writing the last beside it takes at most a tenth above that (Linux).
 ///
 /// # Panics
-/// Where it does.
+/// If it takes more.
 #[cfg(target_os = "linux")]
 pub fn keeps_the_memory(
     program: &Program,
@@ -80,7 +80,7 @@ pub fn keeps_the_memory(
     assert!(peak <= (memory << 20) / 10 * 11, "{plan:?}: {} MiB", peak >> 20);
 }
 
-/// What a variable of the environment says, for longer tests.
+/// Returns the number in a variable of the environment, for longer tests.
 pub fn number(variable: &str, other: u32) -> u32 {
     std::env::var(variable).ok().and_then(|text| text.parse().ok()).unwrap_or(other)
 }
@@ -107,12 +107,12 @@ fn beside(folder: &Path, plan: &str, what: &str) -> PathBuf {
     folder.join(format!("{what}-{}", id.expect("a plan has an id")))
 }
 
-/// Starts a program again and again and kills it after a random time, as often as `TESSERA_KILLS` says or 20 times;
-/// where it came to its end it begins anew, without the folder `made` of what it makes. The times become as long as the
-/// program takes, whatever that is and however busy the machine.
+/// Starts a program again and again and kills it after a random time, as often as `TESSERA_KILLS` says or 20 times. If
+/// the program came to its end, it begins anew, without the folder `made` of its results. The times adapt to how long
+/// the program takes, however busy the machine.
 ///
 /// # Panics
-/// Where no run got to a file of that folder.
+/// If no run got to a file of that folder.
 pub fn kill_at_random(program: &Program, folder: &Path, made: &Path, arguments: &[&str]) {
     let mut random = Random::new(11);
     let (mut killed, mut counts) = (0, vec![]);

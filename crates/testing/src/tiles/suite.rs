@@ -1,5 +1,5 @@
-//! What is true of every program that works in tiles: a tile is a job that may be done in any order, killed and done again, what
-//! is wrong is named in one line, and tiles put together are what one run makes.
+//! Checks for every program that works in tiles. A tile is a job that may be done in any order, killed and done again.
+//! An error names its cause in one line, and tiles put together are what one run makes.
 
 use std::path::{Path, PathBuf};
 
@@ -20,7 +20,7 @@ pub struct Suite {
     pub at_once: &'static [&'static str],
     /// The inputs and what decides the result, of one run and of `plan`.
     pub words: &'static [&'static str],
-    /// What `plan` has beside these.
+    /// The further arguments of `plan`.
     pub plan: &'static [&'static str],
     /// Sides of tiles, in cells: the first gives more than 20 tiles, the second a few, at least 4.
     pub sides: [&'static str; 2],
@@ -30,9 +30,10 @@ pub struct Suite {
     pub merge: &'static [&'static str],
     /// The files of one run and those of `merge` that have the same bytes.
     pub same: &'static [[&'static str; 2]],
-    /// What follows the number of a tile in the names of its files.
+    /// The texts that follow the number of a tile in the names of its files.
     pub ends: &'static [&'static str],
-    /// What `merge` says, beside the name, of a file of tile 2 of the right length and with a good header, but other contents.
+    /// What `merge` says, beside the name, about a file of tile 2 that has the right length and a good header, but
+    /// other contents.
     pub damaged: &'static [&'static str],
     /// A part of a plan's text, and what somebody puts in its place.
     pub changed: [&'static str; 2],

@@ -32,8 +32,8 @@ pub struct CommandLine {
 pub enum Command {
     /// Divide distances into tiles that fit the memory, each a job of its own
     Plan(PlanArgs),
-    /// Read the mask of a plan without --max-distance, or with --geodesic, once and put on disk, of each row, the nearest sites beyond each
-    /// tile: tiles are made of them
+    /// Read the mask of a plan without --max-distance, or with --geodesic, once and put on disk, of each row, the
+    /// nearest sites beyond each tile: tiles are made of them
     Scan(ScanArgs),
     /// Make one tile of a plan, or all that are not there yet
     Run(RunTileArgs),
@@ -43,8 +43,8 @@ pub enum Command {
 
 #[derive(clap::Args, Debug)]
 pub struct PlanArgs {
-    /// The raster (.npy, .tif, .vrt, .asc, .zarr): a site is a pixel that is not zero and has a value. Or a catalogue that
-    /// lists it alone (STAC .json, tile index)
+    /// The raster (.npy, .tif, .vrt, .asc, .zarr): a site is a pixel that is not zero and has a value. Or a catalogue
+    /// that lists it alone (STAC .json, tile index)
     #[arg(value_name = "MASK")]
     pub mask: PathBuf,
     #[command(flatten)]
@@ -52,16 +52,16 @@ pub struct PlanArgs {
     /// The plan; its tiles go into a folder beside it
     #[arg(short, long, value_name = "PATH", default_value = "plan.json")]
     pub output: PathBuf,
-    /// Also find the linear index (row * width + column) of each pixel's nearest site, which `merge` needs for directions and
-    /// coordinates too
+    /// Also find the linear index (row * width + column) of each pixel's nearest site, which `merge` needs for
+    /// directions and coordinates too
     #[arg(long)]
     pub nearest: bool,
     #[command(flatten)]
     pub sites: SiteArgs,
     #[command(flatten)]
     pub globe: GlobeArgs,
-    /// Leave pixels farther than this from every site without one; metres with --geodesic. Without a limit, and with --geodesic, tiles
-    /// are strips of columns, and `scan` comes before `run`
+    /// Leave pixels farther than this from every site without one; metres with --geodesic. Without a limit, and with
+    /// --geodesic, tiles are strips of columns, and `scan` comes before `run`
     #[arg(long, value_name = "D", value_parser = fraction, allow_negative_numbers = true)]
     pub max_distance: Option<f64>,
     #[command(flatten)]
@@ -92,11 +92,11 @@ pub struct MergeArgs {
     /// The distances: a GeoTIFF (.tif), Zarr (.zarr) or an array (.npy); may be given several times
     #[arg(short, long, value_name = "PATH", default_value = "distance.tif")]
     pub output: Vec<PathBuf>,
-    /// Also write the nearest site of each pixel, of a plan with --nearest: its linear index (.npy), or the coordinates of its centre
-    /// as two bands of float64 (.tif)
+    /// Also write the nearest site of each pixel, of a plan with --nearest: its linear index (.npy), or the coordinates
+    /// of its centre as two bands of float64 (.tif)
     #[arg(long, value_name = "PATH")]
     pub nearest: Option<PathBuf>,
-    // Of a plan with --nearest.
+    // For a plan with --nearest.
     #[command(flatten)]
     pub ground: GroundArgs,
     #[command(flatten)]

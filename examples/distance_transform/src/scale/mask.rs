@@ -15,6 +15,6 @@ pub fn open_mask(planned: &Planned) -> Result<(&tile_plan::Input, MaskFile)> {
     let file = MaskFile::open(Path::new(&input.path))?;
     let (grid, path) = (planned.plan.grid(), &input.path);
     let is_its = file.size() == (grid.width as usize, grid.height as usize);
-    ensure!(is_its, "{path} has not the size that the plan was made for");
+    ensure!(is_its, "{path} has another size than in the plan: make the plan again");
     Ok((input, file))
 }

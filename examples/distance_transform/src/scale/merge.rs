@@ -96,7 +96,10 @@ fn check(args: &MergeArgs, planned: &Planned) -> Result<()> {
     if let Some(path) = &args.nearest {
         let name = path.display();
         Format::of("--nearest", path, &SITES)?;
-        ensure!(planned.recipe.nearest, "--nearest {name}: the plan was made without --nearest");
+        ensure!(
+            planned.recipe.nearest,
+            "--nearest {name}: this plan lacks --nearest: make one with it"
+        );
     }
     args.ground.check()?;
     if let Some(path) = args.ground.paths().next() {

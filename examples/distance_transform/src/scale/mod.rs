@@ -1,10 +1,13 @@
 //! Distances of a raster larger than memory, in tiles.
 //!
-//! With a largest distance a pixel's nearest site lies within it, or it has none: so a tile is the window of the mask
-//! that is as much wider on each side. Sites keep their order in a window, by which ties are settled, and distances are
-//! counted as in the whole. Without one any pixel may be the nearest site of any other: a tile is a strip of columns, and
-//! what lies beyond it is known from a first pass over the mask (`scan`). What is not the transform's own is in
-//! `programs::scale`.
+//! With a largest distance a pixel's nearest site lies within that distance, or the pixel has none. So the halo of a
+//! tile is a margin of that width around its window of the mask. Sites keep their order in a window, so ties are
+//! settled as in the whole, and the tile counts distances as the whole does.
+//!
+//! Without a largest distance any pixel may be the nearest site of any other. Then a tile is a strip of columns, and a
+//! first pass over the mask (`scan`) finds the sites beyond the strip.
+//!
+//! `programs::scale` has what all programs share.
 
 mod args;
 mod mask;

@@ -10,7 +10,7 @@ pub struct Kind {
     pub value_bytes: u64,
     /// Bytes that reading the mask takes beside its values.
     pub unpacking_bytes: u64,
-    /// Bytes of an index of a nearest site; 0 where none is asked for.
+    /// Bytes of an index of a nearest site; 0 if the run writes no indices.
     pub index_bytes: u64,
     /// Whether pixels are square.
     pub is_square: bool,
@@ -60,9 +60,9 @@ impl Kind {
         Model { fixed, per_point: 0, per_cell }
     }
 
-    /// A tile on a card: 7.3 bytes a pixel were measured, and 17.4 where pixels are not square, and in strips, whose candidates are
-    /// wide. The rest is for memory that the card's pool keeps. On the globe there are candidates, winners and what is near them, 16 bytes, the
-    /// mask, an index and a distance.
+    /// A tile on a card: 7.3 bytes a pixel were measured, and 17.4 where pixels are not square, and in strips, whose
+    /// candidates are wide. The rest is for memory that the card's pool keeps. On the globe there are candidates,
+    /// winners and what is near them, 16 bytes, the mask, an index and a distance.
     pub fn on_device(self) -> Model {
         let per_cell = match (self.is_globe, self.is_square && !self.is_strip) {
             (true, _) => 40,

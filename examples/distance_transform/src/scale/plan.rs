@@ -24,7 +24,7 @@ pub fn plan(args: &PlanArgs) -> Result<()> {
     let (mask, of) = (path.display(), ending(path));
     ensure!(
         !["npz", "png"].contains(&&of[..]),
-        "{mask}: of .{of}, which is packed as one stream, a part cannot be read alone: tiles need a .npy, .tif, .vrt, .asc or .zarr"
+        "{mask}: tiles read parts, and a .{of} is packed as one stream: give a .npy, .tif, .vrt, .asc or .zarr"
     );
     if let Some(path) = args.store.zarr.as_ref().filter(|_| args.nearest) {
         bail!("--zarr {}: it holds distances alone, without --nearest", path.display());

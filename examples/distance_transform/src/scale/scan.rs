@@ -1,10 +1,13 @@
 //! The first pass over a mask whose distances have no limit.
 //!
-//! A tile is a strip of columns. Of what lies beyond it only two sites of each row count, the last before it and the first
-//! after it, and no tile can find these without reading all rows whole. So they are found for all tiles at once, by reading the
-//! mask from north to south, some rows at a time. They lie in the folder `rows-ID` beside the plan, an NPY file for every band of
-//! [`BAND`] rows: of tile n its row 2n has the columns before, 2n + 1 those after. Each row ends with the CRC-32 of what is before,
-//! so that a tile checks what it reads. A file is there whole or not at all, so that a scan that is killed goes on.
+//! A tile is a strip of columns. Beyond it only two sites of each row count: the last one before the strip and the
+//! first one after it. A tile could find these only by reading all rows whole. So the scan finds them for all tiles at
+//! once: it reads the mask from north to south, some rows at a time.
+//!
+//! The scan writes the folder `rows-ID` beside the plan, with an NPY file for every band of [`BAND`] rows. Row 2n of a
+//! file has the columns of the sites before tile n, and row 2n + 1 the columns of the sites after it. Each row ends
+//! with the CRC-32 of its columns, so that a tile checks what it reads. A file appears whole or not at all, so a scan
+//! that was killed goes on with the files that are missing.
 
 use std::ops::Range;
 use std::path::PathBuf;
@@ -56,7 +59,7 @@ impl Beyond {
 /// Refuses a plan whose scan is not there, or not whole.
 pub fn require_all(planned: &Planned) -> Result<()> {
     bands(planned).try_for_each(|band| open(planned, band).map(drop)).context(
-        "the tiles of this plan are made of what a scan finds: run distance_transform scan with this plan first",
+        "the tiles of this plan need a scan of the mask: run distance_transform scan with this plan first",
     )
 }
 
@@ -124,7 +127,7 @@ fn open(planned: &Planned, band: usize) -> Result<ArrayFile> {
     Ok(file)
 }
 
-/// Some rows of a band's file without their checksums, which are held against them.
+/// Reads some rows of a band's file, and checks them by their checksums.
 fn read(planned: &Planned, band: usize, first: usize, count: usize) -> Result<Vec<u32>> {
     let length = rows_of(planned, band).len();
     let rows = open(planned, band)?.rows::<u32>(first, count)?;
@@ -182,7 +185,8 @@ fn make(planned: &Planned, band: usize, progress: &dyn Progress) -> Result<()> {
     Ok(geo_io::write_npy_rows(Output::from(&path), size, &mut fill)?)
 }
 
-/// The rows and the tiles that are read at once: as many rows as fit the plan's memory, and all tiles where they can be.
+/// Returns the rows and the tiles that are read at once: as many rows as fit the plan's memory, and all tiles if
+/// possible.
 fn window(planned: &Planned, length: usize) -> (usize, usize) {
     let (grid, tiles) = (planned.plan.grid(), planned.plan.tiles());
     // Where the plan has none, half of what is free.
@@ -199,8 +203,8 @@ fn window(planned: &Planned, length: usize) -> (usize, usize) {
     (LEAST, together.max(1) as usize)
 }
 
-/// Puts the last and the first site of each tile's own columns where the last before it and the first after it belong, for a
-/// part of a band's rows.
+/// Finds the last and the first site of each tile's own columns, for a part of a band's rows. Writes them where the
+/// sites before and after the tile will stand.
 fn own_sites(
     planned: &Planned,
     mask: &MaskFile,
@@ -241,10 +245,11 @@ impl Round {
     }
 }
 
-/// Of the last and first sites of all tiles, in rows of `length`, the last before each and the first after each: on the globe those that
-/// one meets going west and going east, round it if need be.
+/// Replaces each tile's own last and first sites by the last site before the tile and the first site after it.
+/// `columns` has a row of `length` for each. On the globe, before means west and after means east, and the search goes
+/// on around the globe.
 fn beyond_of_own(columns: &mut [u32], length: usize, round: Option<Round>) {
-    /// What each row has last of all.
+    /// The last site of each row in all lines.
     fn end_of<'a>(lines: impl DoubleEndedIterator<Item = &'a [u32]>, length: usize) -> Vec<u32> {
         let mut ends = vec![NONE; length];
         for line in lines.rev() {
@@ -275,7 +280,7 @@ fn beyond_of_own(columns: &mut [u32], length: usize, round: Option<Round>) {
     });
     carry(columns.chunks_exact_mut(length).step_by(2), lasts);
     carry(columns.chunks_exact_mut(length).rev().step_by(2), firsts);
-    // Of sites in both columns that are one meridian the first counts.
+    // The first and the last column may be one meridian. If both have a site there, the first column counts.
     for line in columns.chunks_exact_mut(length) {
         for &(row, seam) in &closed {
             line[row] = if line[row] == seam { 0 } else { line[row] };

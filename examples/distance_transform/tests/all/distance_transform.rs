@@ -151,7 +151,7 @@ fn directions_and_coordinates_of_nearest_sites_are_written() {
             assert_eq!(doubles("y.npy"), [y; 6]);
         }
     }
-    // Without a site there is none, and neither without one in reach.
+    // A pixel without a site within reach has no direction, and a raster without sites has none.
     write_npy(&at("row.npy"), &[1u8, 0, 0], 3, 1).unwrap();
     let line = ["row.npy", "-o", "d.npy", "--direction", "b.npy", "--nearest-x", "x.npy"];
     let more = ["--max-distance", "1", "--overwrite", "--device", "cpu"];

@@ -132,7 +132,7 @@ fn large_arrays_are_the_same_beside_other_outputs() {
     assert_eq!(files(folder).len(), 5);
 }
 
-/// A report that is lost is an error, where nobody reads it is none.
+/// If a report cannot be written, the run fails. If its reader has gone, the run succeeds.
 #[test]
 #[cfg(target_os = "linux")]
 fn a_report_that_cannot_be_written_is_an_error() {

@@ -94,7 +94,8 @@ fn lengths_on_the_ellipsoid_are_given_where_asked_for() {
     let report = PROGRAM.succeeds(folder.path(), &line);
     assert!(report.contains("WGS 84"), "{report}");
     let metres = floats(&folder.path().join("e.npy"));
-    // Meridian arcs of WGS 84 from 75 degrees north to 55, and to 75 over the pole (5 and 15 degrees of latitude: Snyder 1987, equation 3-21).
+    // Meridian arcs of WGS 84 from 75 degrees north to 55, and to 75 over the pole (5 and 15 degrees of latitude:
+    // Snyder 1987, equation 3-21).
     let (a, e2) = (6_378_137.0, 0.006_694_379_990_141_f64);
     let arc = |latitude: f64| {
         let p = latitude.to_radians();

@@ -291,7 +291,7 @@ fn what_has_no_plan_gets_one_line() {
     PROGRAM.fails(folder, &["scan", "plan.json"], &["--max-distance", "no scan"]);
     succeeds(folder, &[&["run", "plan.json", "--all", "--device", "cpu"]]);
     let nearest = ["merge", "plan.json", "--nearest", "n.npy"];
-    PROGRAM.fails(folder, &nearest, &["--nearest n.npy", "without --nearest"]);
+    PROGRAM.fails(folder, &nearest, &["--nearest n.npy", "lacks --nearest"]);
     PROGRAM.fails(folder, &["merge", "plan.json", "-o", "d.png"], &["d.png", ".npy"]);
     PROGRAM.fails(folder, &["run", "plan.json", "--tile", "7"], &["--tile 7", "0 to 0"]);
     // The mask is not what a merge may replace.
@@ -345,7 +345,7 @@ fn a_changed_mask_needs_another_plan_and_tiles_that_stay_are_named() {
     let lines = PROGRAM.errors(folder, &["run", "plan.json", "--all"]);
     let last = lines.last().unwrap();
     assert!(last.contains("tiles failed") && last.contains("mask.npy has changed"), "{last}");
-    assert!(last.contains("make it again") && !last.contains("run it again"), "{last}");
+    assert!(last.contains("make the plan again") && !last.contains("run it again"), "{last}");
 }
 
 /// Each tile writes its own chunks of one array, which has the values of one run and needs no merge.

@@ -1,9 +1,9 @@
 //! A surface larger than memory, in tiles.
 //!
-//! Within a radius a cell's value follows from the points of a tile's ground and a halo as wide as the radius. Of the
-//! nearest points alone no width is enough everywhere: a tile looks whether it has them all for each of its cells, and
-//! reads on around those that lack some. Sums are relative to a value in the range of all points, which the plan holds.
-//! What is not this program's own is in `programs::scale`.
+//! With a search radius a cell's value follows from the points of a tile's ground and a halo as wide as the radius.
+//! With the nearest points alone no halo is wide enough everywhere. So a tile checks that each of its cells has all its
+//! points, and reads more around the cells that lack some. Sums are relative to a value in the range of all points,
+//! which the plan holds. `programs::scale` has what all programs share.
 
 mod args;
 mod needs;

@@ -30,7 +30,7 @@ pub fn plan(args: &PlanArgs) -> Result<()> {
     let files = args.points.files(&|_| Ok(within))?;
     let mut planning = Planning::begin(&files.read(), &args.output, &args.run)?;
     let paths = &files.paths;
-    // Of points at one distance the first counts.
+    // The order of files matters: of points at one distance the first counts.
     let mut headers = planning.stages.run("headers", |_| {
         Headers::read(paths, (&args.points, &args.points.columns.names()), true)
     })?;
@@ -126,7 +126,7 @@ fn most_cells(args: &PlanArgs, grid: &GridSpec) -> u64 {
     side(grid.width).saturating_mul(side(grid.height))
 }
 
-/// The plan by a recipe, or why there is none.
+/// Makes the plan by a recipe; the inner error says why there can be none.
 fn try_divide(
     args: &PlanArgs,
     headers: &Headers,
@@ -148,8 +148,9 @@ fn try_divide(
     Ok(tile_plan::plan(&headers.inputs, &params))
 }
 
-/// How far a tile reads at first for the nearest points alone: a quarter of the circle of a cell in a corner holds as
-/// many as are wanted, and two standard deviations more, where points are spread evenly. Not farther than across all.
+/// Returns how far a tile reads at first for the nearest points alone. If points are spread evenly, a quarter of this
+/// circle around a cell in a corner holds as many points as are wanted, and two standard deviations more. The distance
+/// is at most the longer side of the points' bounds.
 fn first_reach(most: u32, headers: &Headers, grid: &GridSpec) -> f64 {
     let Bounds { min_x, min_y, max_x, max_y } = headers.bounds;
     let (width, height) = (max_x - min_x, max_y - min_y);

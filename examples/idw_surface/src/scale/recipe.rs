@@ -156,7 +156,8 @@ impl Recipe {
             return Reads::Parts(points);
         }
         match self.radius {
-            // On the sphere a distance has no one width in degrees, and the pattern of adaptive powers is of all points.
+            // On the sphere a distance has no one width in degrees, and the pattern of adaptive powers is of all
+            // points.
             _ if self.geographic || self.adaptive => Reads::All,
             Some(_) => Reads::Halo,
             // A quadrant may have its points anywhere.

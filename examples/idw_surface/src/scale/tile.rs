@@ -1,12 +1,14 @@
 //! The steps of a tile.
 //!
-//! **Within a radius** the halo is as wide, and one call makes the tile. **Where any point may count**, as in sums over all, all
-//! are read, and one call makes it too; where they are more than memory holds, they are read in parts, and what each makes of
-//! the cells is added up.
+//! **With a radius** the halo is as wide as the radius, and one call makes the tile.
 //!
-//! **The nearest alone**: a cell that finds as many points as are wanted within the halo's width has its nearest, since
-//! whatever was not read lies farther: one call with that radius gives the values, and the number of points of each
-//! cell. Around cells that lack some, twice as much is read, and so on, until none lacks any or all points were read.
+//! **If any point may count**, as in sums over all, the tile reads all points, and one call makes it too. If memory
+//! does not hold all points, the tile reads them in parts and adds up what each part gives the cells.
+//!
+//! **With the nearest points alone** one call with the halo's width as radius gives the values, and the number of
+//! points of each cell. A cell that has as many points as are wanted has its nearest, since all points that were not
+//! read lie farther. Around cells that lack some, the tile reads twice as far, and so on, until no cell lacks any or
+//! all points were read.
 
 use anyhow::{Context, Result, ensure};
 use gpu_core::{Bounds, Device, Progress};
@@ -81,7 +83,8 @@ struct Centres {
 }
 
 impl Centres {
-    /// Those of a tile, where the whole has them to the last bit: a grid of the tile alone would round them anew.
+    /// Returns the centres of a tile's cells, equal to the last bit to those of the whole grid. A grid of the tile
+    /// alone would round them differently.
     fn of(planned: &Planned, tile: &Tile) -> Self {
         let grid = planned.plan.grid();
         let rows = tile.row..tile.row + tile.height;
@@ -152,8 +155,8 @@ impl Work<'_> {
         Ok(total.surface(&params)?)
     }
 
-    /// The bands of cells whose nearest points may lie beyond what was read. `make` gives the bands of cells, and of each whether it
-    /// has its nearest points: of those within a radius, or of all.
+    /// The bands of cells whose nearest points may lie beyond what was read. `make` gives the bands of cells, and of
+    /// each whether it has its nearest points: of those within a radius, or of all.
     fn nearest(
         &self,
         tile: &Tile,

@@ -175,7 +175,7 @@ fn the_deviation_of_the_points_is_a_second_band() {
         let alone = bands(&folder.join("values.tif"));
         assert!(alone[0].iter().zip(&found[0]).all(|(a, b)| a.to_bits() == b.to_bits()));
     }
-    // Of one point there is none.
+    // One point has no deviation.
     let run = ["a.csv", "--max-points", "1", "--deviation", "--size", "9x9", "--device", "cpu"];
     PROGRAM.succeeds(folder, &[&run[..], &["-o", "one.tif"]].concat());
     assert!(bands(&folder.join("one.tif"))[1].iter().all(|&deviation| deviation == 0.0));
@@ -186,7 +186,8 @@ fn the_deviation_of_the_points_is_a_second_band() {
     PROGRAM.fails(folder, &both, &["--variogram"]);
 }
 
-/// The prediction error, beside the definition in f64: errors of leaving out, then the mean of their squares with the weights of the values.
+/// The prediction error, beside the definition in f64: errors of leaving out, then the mean of their squares with the
+/// weights of the values.
 #[test]
 fn the_prediction_error_is_a_second_band() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,5 @@
-//! A surface in tiles: planned, made in any order, of the inputs or of bins, put together, it is the surface of one run.
+//! A surface in tiles: planned, made in any order, of the inputs or of bins, put together, it is the surface of one
+//! run.
 
 use std::path::Path;
 
@@ -53,8 +54,8 @@ fn few_points_over_many_cells_are_planned_within_little_memory() {
     }
 }
 
-/// Points in one to three files, with a void, some at one place, and some on a lattice whose distances are equal; of every
-/// second survey one file is a table.
+/// Writes points in one to three files: some at one place, some on a lattice whose distances are equal, and none in a
+/// void. In about every second survey one file is a table.
 fn write_points(folder: &Path, random: &mut Random, count: usize) -> Vec<String> {
     let files = 1 + random.below(3) as usize;
     let is_table = random.below(2) == 0;
@@ -187,7 +188,8 @@ proptest! {
             words.extend(["--power", &power]);
         }
         words.extend(case.more);
-        // Beyond the points on one side, within them on another: a header's bounds may be a rounding wider than its points'.
+        // Beyond the points on one side, within them on another: a header's bounds may be a rounding wider than its
+        // points'.
         words.push("--bounds=-20,5,90,70");
         for (option, value) in [
             ("--radius", radius.as_deref()),
@@ -235,7 +237,7 @@ fn the_nearest_are_found_across_a_void() {
     assert!(is_same(folder, "few.tif", "tiles.tif"));
 }
 
-/// So many points that one run takes those far off together, and the tiles, which have fewer cells, do not.
+/// There are so many points that one run expands far ones in groups. The tiles have fewer cells, so they do not.
 #[test]
 fn sums_over_very_many_points_agree_to_what_is_promised() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,6 +1,6 @@
-//! Six crates one after the other. Points are put in the order of their heights; they become a terrain, and a surface of inverse distances
-//! beside it; of the terrain the slope, of the slope the steepest cells, and of these the distance to the
-//! nearest.
+//! Six crates one after the other. The chain sorts points by height, and makes of them a terrain and a surface of
+//! inverse distances. From the terrain it makes the slope, then finds the steepest cells, and the distance to the
+//! nearest of them.
 
 use gpu_core::{Device, DeviceGrid, DevicePoints, Extent, GridSlice, GridSpec, Points};
 use gpu_scan::gpu::Workspace;
@@ -88,9 +88,10 @@ fn six_crates_work_on_the_device_without_a_copy_of_their_data_to_the_host() {
     let surface = idw::gpu::interpolate::<f32>(&mut workspace, &input, &weighting).unwrap();
 
     if gpu.is_software() {
-        // Numbers alone come to the host, and none of them of a point. For the terrain: the bounds, what is wrong with points, how
-        // many crowd, the bits of coordinates (there and back), the greatest index of a point, how many sites there are, and how
-        // many neighbours. For idw: how many points crowd, by which its index chooses its order.
+        // Only numbers come to the host, and no point. The terrain needs the bounds, what is wrong with points, how
+        // many lie close together, and the bits of coordinates (there and back). It also needs the greatest index of a
+        // point, and how many sites and neighbours there are. The index of idw needs how many points lie close
+        // together, to choose its order.
         assert_eq!(software_gpu::copies(), copies_before + 10, "copies between host and device");
     }
     let (of_weights, of_distance) = on_cpu(&cloud);

@@ -1,5 +1,5 @@
-//! Several crates in one program: what one leaves on the device the next one takes. Each composition has the bits of its parts
-//! called one by one on the host, and no points, values or rasters go through the host, which is counted.
+//! Several crates in one program: what one leaves on the device the next one takes. Each composition has the bits of
+//! its parts called one by one on the host, and no points, values or rasters go through the host, which is counted.
 
 mod chain;
 mod places;

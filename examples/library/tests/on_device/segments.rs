@@ -50,8 +50,9 @@ fn a_dem_by_segments_is_made_on_the_device() {
     }
 }
 
-/// Of each segment the cells whose circles and half-planes lie where all points are at hand have the heights of the whole: to
-/// rounding in general, of these points to the last bit. The others lie towards the border of the segment's ground.
+/// A cell's height depends on its circles and half-planes. If a segment has all points in these, the cell has the
+/// height of the whole: to rounding in general, for these points to the last bit. The other cells lie towards the
+/// border of the segment's ground.
 #[test]
 fn segments_have_the_heights_of_the_whole_but_where_a_further_point_may_matter() {
     let (cloud, params) = (cloud(1500), params(100));
@@ -116,7 +117,7 @@ fn ground_without_points_has_no_height() {
     }
 }
 
-/// Two crowds, between which the tree has no leaf.
+/// Two clusters, between which the tree has no leaf.
 #[test]
 fn a_segment_is_widened_across_ground_without_points() {
     let mut cloud = Cloud::uniform(60, [0.0, 0.0, 5.0, 5.0], 3, |x, y| x + y);

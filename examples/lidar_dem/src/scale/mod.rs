@@ -1,9 +1,9 @@
 //! A DEM larger than memory, in tiles.
 //!
-//! `plan` reads headers and writes a plan, a value that holds all that decides the result. `run` makes a tile of it,
-//! a job that can be done anywhere, in any order and again; before that `bin` may read the points once for all tiles; `merge` puts the tiles together. A tile's cells are made
-//! as those of `--bounds` are, with the points within reach and a margin that is cut off. What is not the DEM's own is
-//! in `programs::scale`.
+//! `plan` reads headers and writes a plan, a value that holds all that decides the result. `run` makes a tile of the
+//! plan: a job that can be done anywhere, in any order and again. Before that, `bin` may read the points once for all
+//! tiles. `merge` puts the tiles together. A tile's cells are made as with `--bounds`, from the points within reach,
+//! with a margin that `run` cuts off. `programs::scale` has what all programs share.
 
 mod needs;
 mod plan;

@@ -1,7 +1,7 @@
 //! What a tile takes of the host's memory and of a card's.
 //!
-//! Those of the host are about twice what was measured (docs/notes/scale.md), since points are not spread evenly; those of a
-//! card a quarter more and 32 to 56 MiB, for memory that its pool keeps.
+//! The host's figures are about twice what was measured (docs/notes/scale.md), since points are not spread evenly. A
+//! card's figures are a quarter above the measured ones, and 32 to 56 MiB more for memory that its pool keeps.
 
 use nni_grid::Method;
 use programs::scale::{FIXED, Needs};
@@ -30,8 +30,9 @@ const VALUE: (u64, u64) = (48, 16);
 const FURTHER: u64 = 12;
 
 impl Kind {
-    /// A point and a cell, with its halo's, while a tile is made: the points joined and sorted, with the exact method's
-    /// rings of neighbours; the DEM with its margin, and on pixels the rasters of nearest sites in two orders.
+    /// Returns the bytes of a point and of a cell, halo included, while a tile is made. The points are joined and
+    /// sorted, and by the exact method have rings of neighbours. The cells are the DEM with its margin, and by the
+    /// pixel method the rasters of nearest sites in two orders.
     fn made(self) -> (u64, u64) {
         let (values, further) = (VALUE.0 * self.further, FURTHER * (self.bands - 1));
         match self.method {
@@ -40,7 +41,8 @@ impl Kind {
         }
     }
 
-    /// A point that is read and waits. By the exact method it is sorted meanwhile, so that what cells depend on is found.
+    /// Returns the bytes of a point that waits after it was read. By the exact method the reader also sorts the points,
+    /// to find which points cells depend on.
     fn read(self) -> u64 {
         let values = VALUE.1 * self.further;
         match self.method {

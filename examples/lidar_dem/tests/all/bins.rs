@@ -1,4 +1,5 @@
-//! Bins of a plan: made in one pass, killed and made again, damaged, incomplete, removed; within the memory of the plan.
+//! Bins of a plan: made in one pass, killed and made again, damaged, incomplete, removed; within the memory of the
+//! plan.
 
 use std::path::{Path, PathBuf};
 

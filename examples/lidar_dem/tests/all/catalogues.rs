@@ -1,5 +1,5 @@
-//! Catalogues in place of files: the bytes are those of the same files by name, what lies outside of a window is not touched, and
-//! what contradicts a file is refused. The worked example of docs/guide/catalogues.md.
+//! Catalogues in place of files give the same bytes as the files by name. The program opens no file outside of a
+//! window, and refuses a catalogue that contradicts a file. One test is the worked example of docs/guide/catalogues.md.
 
 use std::path::Path;
 use std::process::Command;
@@ -320,7 +320,7 @@ fn links_and_files_that_lead_nowhere_are_refused() {
         &["https://example.org/c.json is not on this machine"],
     );
     write(here, "circle.json", &link("./circle.json"));
-    refuses(here, &link("circle.json"), &[], &["circle.json", "it is linked to twice"]);
+    refuses(here, &link("circle.json"), &[], &["circle.json", "a second link leads to it"]);
     let option = ["tiles/0.laz", "--path-column", "file", "-o", "x.tif"];
     PROGRAM.fails(here, &option, &["--path-column: none of the inputs is a catalogue"]);
     for (name, text, words) in [

@@ -92,8 +92,8 @@ fn the_end_of_memory_is_one_line_and_leaves_no_part() {
             .unwrap();
         let errors = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(2), "{more} MiB: {errors}");
-        // Where std finds out, it adds a note on backtraces, which nothing stable switches off. Who finds out depends on
-        // the room that the program itself takes.
+        // Where std finds out, it adds a note on backtraces, which nothing stable switches off. Who finds out depends
+        // on the room that the program itself takes.
         let is_note = |line: &&str| line.starts_with("note: run with `RUST_BACKTRACE=1`");
         let lines = errors.lines().filter(|line| !is_note(line));
         assert_eq!(lines.count(), 1, "{more} MiB: {errors:?}");

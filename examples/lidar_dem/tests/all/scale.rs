@@ -59,9 +59,9 @@ fn write_points(folder: &Path, random: &mut Random, cell: f64, count: usize) -> 
     names
 }
 
-/// Moves what lies in the first and the last cell off their edges: a header's bounds may lie a step of its
-/// coordinates outside of the points', and where that is in another cell the plan's grid has a row or column more than
-/// that of one run (docs/internals/tile-plan.md).
+/// Moves the points of the first and the last cell off the cells' edges. A header's bounds may lie one step of its
+/// coordinates outside of its points. If that is in another cell, the plan's grid has one row or column more than a
+/// single run's (docs/internals/tile-plan.md).
 fn off_the_edges(mut column: Vec<f64>, cell: f64) -> Vec<f64> {
     let numbers: Vec<f64> = column.iter().map(|place| (place / cell).floor()).collect();
     let first = numbers.iter().copied().fold(f64::INFINITY, f64::min);
@@ -225,8 +225,8 @@ fn merged_is_plain(folder: &Path) {
     assert!(bytes(folder, "plain.tif") == bytes(folder, "merged.tif"));
 }
 
-/// A card that is lost after any number of launches: its tile is named and goes to another, and nothing is missing.
-/// Where no other is left what it had and what nobody took are missing, and are made by the next run.
+/// A card may be lost after any number of launches. The run names its tile and gives it to another card, so nothing is
+/// missing. If no card is left, the tiles that were not made are missing, and the next run makes them.
 #[test]
 #[cfg(feature = "cuda")]
 fn the_tile_of_a_lost_card_is_made_by_another() {
@@ -246,7 +246,8 @@ fn the_tile_of_a_lost_card_is_made_by_another() {
         let lines: Vec<&str> = errors.lines().collect();
         // With two cards each has a tile before the other has made all.
         let [line] = lines[..] else { panic!("{lost}: {errors}") };
-        for word in ["lidar_dem: tile ", "card 1, Tessera software", "is lost", "another makes it"]
+        for word in
+            ["lidar_dem: tile ", "card 1, Tessera software", "fails every call", "another makes it"]
         {
             assert!(line.contains(word), "{lost}: no {word:?} in {errors}");
         }
@@ -381,7 +382,7 @@ fn what_has_no_plan_gets_one_line() {
     for (more, words) in plan.iter().zip(words) {
         PROGRAM.fails(folder, &[&["plan", "survey.laz"], *more].concat(), words);
     }
-    // Of what has no reach a message names options that have one, and they would do.
+    // If options have no reach, the message names options that have one, and those options work.
     for (more, would_do) in [
         (&["--max-distance", "inf"][..], &["--max-distance 10"][..]),
         (&["--weights", "c1"], &["--weights sibson"]),
@@ -424,11 +425,11 @@ fn a_tile_refuses_a_file_with_a_point_outside_of_its_headers_bounds() {
         let las = Las { bounds, ..Las::new(points) };
         std::fs::write(folder.join("a.las"), las.bytes()).unwrap();
     };
-    // The plan looks at all points of a file of this length.
+    // The plan checks all points of a file of this length.
     write(100, 5001);
     let words = ["a.las", "the bounds of its header do not hold its points"];
     PROGRAM.fails(folder, &["plan", "a.las", "-o", "plan.json"], &words);
-    // Of this one it looks at runs, and the stray lies between two of them.
+    // Of this longer file it checks runs of points, and the stray lies between two of them.
     write(500, 3000);
     succeeds(folder, &[&["plan", "a.las", "-o", "plan.json"]]);
     let run = ["run", "plan.json", "--tile", "0", "--device", "cpu"];
@@ -485,8 +486,9 @@ fn tiles_of_points_with_gaps_have_the_heights_of_one_run() {
     }
 }
 
-/// A point beyond the region of influence takes ground within a cell's query radius away from the sites that count: the
-/// last cell before a cut at column 16 lacks it unless the halo is the region's radius and twice the query radius.
+/// A point beyond the region of influence takes ground within a cell's query radius away from the sites that count. The
+/// last cell before a cut at column 16 lacks this point unless the halo is the region's radius and twice the query
+/// radius.
 #[test]
 fn a_point_that_only_takes_ground_away_is_in_the_halo() {
     let folder = tempfile::tempdir().unwrap();

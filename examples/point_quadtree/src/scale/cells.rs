@@ -1,7 +1,7 @@
 //! The cells of a tree that tiles are made of.
 //!
-//! The plan's grid has the cells of one level, and as many columns as rows, a power of two. It is halved, so each tile is one
-//! cell of the tree or two side by side.
+//! The plan's grid has the cells of one level, and as many columns as rows, a power of two. It is halved, so each tile
+//! is one cell of the tree or two side by side.
 
 use anyhow::{Context, Result, ensure};
 use gpu_core::GridSpec;

@@ -52,8 +52,8 @@ pub fn merge(args: &MergeArgs) -> Result<()> {
     Ok(())
 }
 
-/// Refuses tiles that lack points. If points are numbered by rows, the bins alone know how many were kept, and a user may have
-/// removed them.
+/// Refuses tiles that lack points. If points are numbered by rows, the bins alone know how many were kept, and a user
+/// may have removed them.
 fn require_all_points(planned: &Planned, joined: &Joined, report: &mut Report) -> Result<()> {
     let points = joined.points();
     let all = match planned.recipe.rows() {

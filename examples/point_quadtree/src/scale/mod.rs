@@ -1,8 +1,9 @@
 //! A tree larger than memory, in tiles.
 //!
-//! A tile is one or two cells of the tree, whose points are the tile's alone: no halo. Which points these are, and which
-//! number each has among all, only a pass over the inputs tells, so tiles are made of the plan's bins. The trees of all cells
-//! are then the tree of all points ([`quadtree_sort::join`]). What is not this program's own is in `programs::scale`.
+//! A tile is one or two cells of the tree, whose points are the tile's alone: no halo. Which points these are, and
+//! which number each has among all, only a pass over the inputs tells, so tiles are made of the plan's bins. The trees
+//! of all cells are then the tree of all points ([`quadtree_sort::join`]). What is not this program's own is in
+//! `programs::scale`.
 
 mod args;
 mod cells;

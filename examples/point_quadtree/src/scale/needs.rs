@@ -1,6 +1,7 @@
 //! What a tile takes of the host's memory and of a card's.
 //!
-//! A value that points carry takes 8 bytes where it is read, twice as much while the tree is built, and 8 in a tree that is written.
+//! A value that points carry takes 8 bytes where it is read, twice as much while the tree is built, and 8 in a tree
+//! that is written.
 //!
 //! Nodes are few beside points, but for low thresholds: about two of 32 bytes for each threshold of points.
 
@@ -10,8 +11,8 @@ use tile_plan::{Model, Tile};
 /// A point that is read and waits: its columns, its number, and what its place in the bins is sorted by.
 const READ: u64 = 64;
 
-/// A point while its tree is built, by what it takes of a tree with this threshold: its columns and number, codes and their
-/// copies, the tree.
+/// A point while its tree is built, by what it takes of a tree with this threshold: its columns and number, codes and
+/// their copies, the tree.
 fn made(threshold: u32) -> u64 {
     100 + 160 / u64::from(threshold)
 }

@@ -32,7 +32,8 @@ pub struct Recipe {
     are_fields: bool,
     /// The code of the coordinate system in the EPSG list, which the tree keeps.
     system: Option<u16>,
-    /// How points are numbered; `None` if the inputs have more rows than there are numbers, where points are numbered as they are kept.
+    /// How points are numbered; `None` if the inputs have more rows than there are numbers, where points are numbered
+    /// as they are kept.
     numbering: Option<Numbering>,
 }
 

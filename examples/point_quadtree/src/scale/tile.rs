@@ -40,7 +40,7 @@ struct CellPoints {
 /// Opens the bins of a plan, which must be there.
 pub fn open_bins(planned: &Planned) -> Result<Bins> {
     let bins = planned.open_bins()?;
-    bins.context("tiles are made of bins: run point_quadtree bin with this plan first")
+    bins.context("tiles need bins: run point_quadtree bin with this plan first")
 }
 
 /// Reads the points of a tile's cells from the bins.
@@ -74,8 +74,8 @@ pub fn read(planned: &Planned, tile: &Tile, progress: &dyn Progress) -> Result<R
     Ok(Read { cells: cells.collect::<Result<_>>()?, given })
 }
 
-/// Where the points of a cell may lie. Those beyond the root, as by a rounding of a header's bounds, belong to the cells at
-/// its edges, whose builds refuse them: none is lost without a word.
+/// Where the points of a cell may lie. Those beyond the root, as by a rounding of a header's bounds, belong to the
+/// cells at its edges, whose builds refuse them: none is lost without a word.
 fn ground_of(all: &Cells, cell: Cell) -> Bounds {
     let (root, own) = (all.root(), all.edges(cell.level, cell.code));
     let outward =
@@ -123,10 +123,10 @@ pub fn write(planned: &Planned, number: usize, trees: &[Quadtree]) -> Result<()>
 pub fn open(planned: &Planned, number: usize) -> Result<Vec<(Cell, Quadtree)>> {
     let (cells, threshold) = (planned.recipe.cells()?, planned.recipe.params().threshold);
     let tree = |(cell, path): (Cell, std::path::PathBuf)| {
-        // SAFETY: a tile's file is written under another name and renamed, by `run` alone, and never written to again.
-        // That nobody else changes it is asked for in docs/guide/scale.md.
+        // SAFETY: only `run` writes a tile's file, under another name, then renames it, and never writes to it again.
+        // docs/guide/scale.md asks users not to change it.
         let tree = unsafe { Quadtree::map(&path) }?;
-        // Points of another cell are known by the first or the last of them; `join` looks at all.
+        // The first or the last point shows that the points are of another cell; `join` checks all points.
         let place = |i: usize| Some((*tree.x().get(i)?, *tree.y().get(i)?));
         let mut ends = [0, tree.x().len().wrapping_sub(1)].into_iter().filter_map(place);
         let is_its = tree.cells() == cells

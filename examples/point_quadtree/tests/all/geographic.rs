@@ -9,7 +9,8 @@ use testing::program::json_of;
 
 use crate::PROGRAM;
 
-/// Places of which, from (25, 70), the second and third by degrees are not those by great circles; the last is near 180.
+/// Places of which, from (25, 70), the second and third by degrees are not those by great circles; the last is near
+/// 180.
 const PLACES: &str =
     "24.97182,70.05133\n25.51122,69.47187\n24.66217,70.99634\n26.72,70.08\n-179.9,0\n";
 

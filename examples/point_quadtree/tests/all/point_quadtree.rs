@@ -197,8 +197,8 @@ fn points_in_polygons_with_holes_and_parts_are_those_of_brute_force() {
     }
 }
 
-/// What a feature holds: what any of its polygons does; a polygon, what its outer ring holds and none of its holes; a ring, the
-/// places that it goes round an odd number of times. By the angles that edges span.
+/// A ring holds the places that it winds around an odd number of times; the test counts by the angles that edges span.
+/// A polygon holds what its outer ring holds and none of its holes. A feature holds what any of its polygons holds.
 #[test]
 fn rings_that_cross_overlap_or_lie_outside_hold_what_make_valid_makes_of_them() {
     let square = |x: f64, y: f64, half: f64| {
@@ -285,7 +285,7 @@ fn rings_that_cross_overlap_or_lie_outside_hold_what_make_valid_makes_of_them() 
 fn points_in_polygons_are_named_by_their_rows_where_files_are_several() {
     let folder = tempfile::tempdir().unwrap();
     let here = folder.path();
-    // Of each file the second row lies outside the bounds. A name with a comma is one field all the same.
+    // In each file a row lies outside the bounds. A name with a comma is one field all the same.
     let files = [("a,b.csv", "x,y\n1,1\n90,90\n2,2\n"), ("c.csv", "x,y\n3,1\n95,1\n4,4\n30,30\n")];
     for (name, text) in files {
         std::fs::write(here.join(name), text).unwrap();
@@ -358,7 +358,7 @@ fn the_number_of_a_point_is_its_row_also_where_rows_were_left_out() {
     let (near, is_noted) = run(&["b.csv"]);
     assert_eq!((near, is_noted), (vec![(0, None), (1, None)], false));
     let (near, is_noted) = run(&["a.csv"]);
-    // Of the rows in one place those count that were kept.
+    // Of several rows in one place the file has the kept ones.
     assert_eq!((near, is_noted), (vec![(1, None), (3, None), (5, None)], false));
     let (near, is_noted) = run(&["b.csv", "a.csv"]);
     let of_a = [(3, row("a", 2)), (5, row("a", 4)), (7, row("a", 6))];
@@ -563,7 +563,7 @@ fn fields_of_surveys_keep_their_types() {
     assert_eq!((heights, classes), (z.to_vec(), vec![2, 6, 2]));
     assert!(tree.values_of::<u16>("intensity").is_some());
     assert!(tree.values_of::<f64>("gps_time").is_some());
-    // Beside a table all are f64.
+    // In a tree that also has a table's points, all values are f64.
     let words = ["--value=class", "-o", "b.qtree", "--device", "cpu"];
     succeeds(here, &[&["a.laz", "b.csv"], &words[..]].concat());
     let tree = Quadtree::open(here.join("b.qtree")).unwrap();

@@ -1,4 +1,5 @@
-//! A tree in tiles: planned, made in any order, put together, it is the tree of one run; and what is asked of a saved tree.
+//! A tree in tiles: planned, made in any order, put together, it is the tree of one run; and what is asked of a saved
+//! tree.
 
 use std::path::Path;
 
@@ -34,7 +35,8 @@ suite_of_tiles! { SUITE }
 
 const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data");
 
-/// Points in one to three files, tables and surveys: even, in heaps, at one place, on a lattice that meets the cells' edges.
+/// Points in one to three files, tables and surveys: even, in heaps, at one place, on a lattice that meets the cells'
+/// edges.
 fn write_points(folder: &Path, random: &mut Random, count: usize) -> Vec<String> {
     let mut names = Vec::new();
     for file in 0..1 + random.below(3) {

@@ -83,7 +83,8 @@ fn geoparquet_in_and_out_says_what_text_and_geojson_say() {
     PROGRAM.fails(here, &["p.parquet", "--polygons", "p.parquet"], &words);
 }
 
-/// Tables of points, the first in the west and the second in the east, and a catalogue of both with a third that is gone.
+/// Tables of points, the first in the west and the second in the east, and a catalogue of both with a third that is
+/// gone.
 fn listed(folder: &std::path::Path) {
     use testing::files::catalogues::{Listed, items};
     let tables = ["west.csv", "east.csv", "gone.csv"].iter().enumerate().map(|(i, name)| {

@@ -68,7 +68,7 @@ pub fn bytes(text: &str) -> Result<u64, String> {
         "t" | "tib" => 1024.0 * f64::from(1 << 30),
         _ => return Err(format!("\"{unit}\" is no unit of bytes: use KiB, MiB, GiB, KB, MB, GB")),
     };
-    // Of what is no number of bytes a cast makes one.
+    // A cast from f64 saturates, so any product becomes a number of bytes.
     Ok((positive(digits)? * factor) as u64)
 }
 
@@ -142,7 +142,7 @@ impl Columns {
     }
 }
 
-/// So many words with commas between.
+/// Splits a text at commas into `N` words.
 fn words<const N: usize>(text: &str) -> Result<[String; N], String> {
     let names: Vec<String> = text.split(',').map(|n| n.trim().to_owned()).collect();
     let count = names.len();

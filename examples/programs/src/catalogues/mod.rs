@@ -1,8 +1,8 @@
 //! Catalogues: files that list other files and state where these lie.
 //!
-//! A catalogue is a STAC document ([`stac`]; a virtual point cloud `.vpc` is one) or a tile index ([`tile_index`]): polygons with
-//! a column of paths. Each becomes a list of [`Entry`]. Of these the entries are taken that meet the ground which the caller
-//! wants ([`Catalogue::choose`]), without opening any other file; what an entry states of its file is held against the
+//! A catalogue is a STAC document ([`stac`]; a virtual point cloud `.vpc` is one) or a tile index ([`tile_index`]):
+//! polygons with a column of paths. Each becomes a list of [`Entry`]. [`Catalogue::choose`] takes the entries that meet
+//! the ground which the caller wants, and opens no other file. It compares what an entry states of its file with the
 //! file's header ([`stated`]).
 
 mod stac;
@@ -65,8 +65,8 @@ impl Catalogue {
     /// Reads a catalogue; `None` for a file that is none.
     ///
     /// # Errors
-    /// The catalogue is damaged, or an entry is: it has no file, the file of another entry, no asset or several assets of this
-    /// content. Or a statement cannot be read. The error names the entry.
+    /// The catalogue is damaged, or an entry is: it has no file, the file of another entry, no asset or several assets
+    /// of this content. Or a statement cannot be read. The error names the entry.
     pub fn read(path: &Path, content: Content, args: &CatalogueArgs) -> Result<Option<Self>> {
         let of = ending(path);
         let is_table = ["fgb", "shp", "gpkg", "parquet", "geoparquet", "pq"].contains(&&of[..]);
@@ -101,8 +101,8 @@ impl Catalogue {
         Ok(())
     }
 
-    /// Chooses the files that meet the ground which counts, in the order of the catalogue, and holds their headers against
-    /// what the catalogue states. `given` is the system that the caller takes in place of the files' own.
+    /// Chooses the files that meet the ground which counts, in the order of the catalogue, and holds their headers
+    /// against what the catalogue states. `given` is the system that the caller takes in place of the files' own.
     ///
     /// # Errors
     /// No file meets the ground; of those that do, one is missing or remote, or its header contradicts the catalogue.

@@ -53,7 +53,7 @@ pub fn entries(
         })?;
         for link in links.into_iter().rev() {
             let from = || format!("{root}: {}, which {} links to", link.display(), path.display());
-            ensure!(seen.insert(link.clone()), "{}: it is linked to twice", from());
+            ensure!(seen.insert(link.clone()), "{}: a second link leads to it", from());
             let document = self::document(&link).with_context(from)?;
             let document = document.with_context(|| format!("{}: it is no STAC", from()))?;
             waiting.push((link, document));
@@ -64,7 +64,7 @@ pub fn entries(
 
 /// What was found so far.
 struct Found<'a> {
-    /// The document that was asked for.
+    /// The document that the user gives.
     root: &'a Path,
     content: Content,
     asset: Option<&'a str>,
@@ -171,8 +171,8 @@ fn has_role(asset: &Map<String, Value>, roles: &[&str]) -> bool {
     own.into_iter().flatten().filter_map(Value::as_str).any(|role| roles.contains(&role))
 }
 
-/// Whether an asset has points, or a raster: by the ending of its name, or without one that tells by its media type; and it is
-/// no picture of the data and nothing about them.
+/// Returns whether an asset has points, or a raster. The ending of its name tells; if the ending is unknown, the media
+/// type does. An asset whose role is a picture of the data, or metadata, does not count unless its role is also `data`.
 fn is_data(asset: &Map<String, Value>, content: Content) -> bool {
     const POINTS: &[&str] =
         &["las", "laz", "csv", "txt", "xyz", "parquet", "geoparquet", "pq", "fgb", "gpkg", "shp"];
@@ -232,13 +232,13 @@ fn stated(item: &Value, asset: &Map<String, Value>) -> Result<Stated> {
     let globe = item.get("bbox").and_then(rectangle).filter(|b| b.min_x <= b.max_x);
     let globe = globe.or_else(|| bounds_of(places(item.get("geometry")?)));
     let crs = system(&get)?;
-    // Longitudes and latitudes say nothing of a file whose system is not known.
+    // Without the file's coordinate system, longitudes and latitudes do not say where its points lie.
     let globe = globe.filter(|_| crs.is_some());
     let footprint = globe.map(|b| Ok::<_, geo_io::Error>((b, Some(Crs::parse("EPSG:4326")?))));
     Ok(Stated { crs, bounds, footprint: footprint.transpose()?, points, size, transform })
 }
 
-/// The system that an item states: by code, as PROJJSON, or as text. One of another authority than EPSG is none here.
+/// The system that an item states: by code, as PROJJSON, or as text. Codes of other authorities than EPSG do not count.
 fn system<'v>(get: &impl Fn(&str) -> Option<&'v Value>) -> Result<Option<Crs>> {
     let code = match (get("proj:code"), get("proj:epsg")) {
         (Some(Value::String(code)), _) => Some(code.clone()),

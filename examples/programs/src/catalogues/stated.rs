@@ -9,8 +9,8 @@ use gpu_core::Bounds;
 use super::Content;
 use crate::args::ending;
 
-/// How far a file may reach beyond the box that is stated for it, as a share of the box's longer side: boxes are written with
-/// few digits.
+/// How far a file may reach beyond the box that is stated for it, as a share of the box's longer side: boxes are
+/// written with few digits.
 const ROUNDED: f64 = 1e-4;
 
 /// What a catalogue states of a file.
@@ -31,8 +31,8 @@ pub struct Stated {
 }
 
 impl Stated {
-    /// Whether the file may have something on a ground, which is in the system `given`, or else in the file's own. True where nothing
-    /// that is stated tells.
+    /// Whether the file may have something on a ground, which is in the system `given`, or else in the file's own. True
+    /// where nothing that is stated tells.
     pub fn meets(&self, ground: &Bounds, given: Option<&Crs>) -> bool {
         let footprint = || self.usable_footprint(given).map(|(bounds, _)| *bounds);
         let Some(b) = self.bounds.or_else(footprint) else { return true };
@@ -43,7 +43,8 @@ impl Stated {
             && b.max_y + slack >= ground.min_y
     }
 
-    /// The footprint, if it is in the system of the file's coordinates: in that which is given or stated, else it is taken to be.
+    /// The footprint, if it is in the system of the file's coordinates: in that which is given or stated, else it is
+    /// taken to be.
     fn usable_footprint(&self, given: Option<&Crs>) -> Option<&(Bounds, Option<Crs>)> {
         let footprint = self.footprint.as_ref()?;
         match (given.or(self.crs.as_ref()), &footprint.1) {
@@ -52,8 +53,8 @@ impl Stated {
         }
     }
 
-    /// Holds the header of the file against what is stated; tables and arrays have no header that would tell. `given` is a system that
-    /// counts in place of the file's, and `is_part` says that the file was chosen by where it lies.
+    /// Holds the header of the file against what is stated; tables and arrays have no header that would tell. `given`
+    /// is a system that counts in place of the file's, and `is_part` says that the file was chosen by where it lies.
     ///
     /// # Errors
     /// What is wrong with the file, and a contradiction, with both values.
@@ -138,14 +139,15 @@ impl Stated {
         Ok(())
     }
 
-    /// Refuses a system that is not the stated one. If the file was chosen by a footprint, that is in the stated system.
+    /// Refuses a system that is not the stated one. If the file was chosen by a footprint, that is in the stated
+    /// system.
     fn require_system(&self, path: &Path, crs: &Crs, is_part: bool) -> Result<()> {
         let path = path.display();
         if let Some(stated) = &self.crs
             && let Err(difference) = stated.compare(crs)
         {
             bail!(
-                "its system is said to be {stated}, and {path} is in {crs} ({difference}): mend the one that is wrong, or give --crs"
+                "it states the system {stated}, and {path} is in {crs} ({difference}): mend the one that is wrong, or give --crs"
             );
         }
         let by_footprint = is_part && self.bounds.is_none();
@@ -153,7 +155,7 @@ impl Stated {
             && let Err(difference) = stated.compare(crs)
         {
             bail!(
-                "its footprint is in {stated}, and {path} is in {crs} ({difference}): give --crs {crs}, and no footprint is used"
+                "its footprint is in {stated}, and {path} is in {crs} ({difference}): give --crs {crs} to ignore footprints"
             );
         }
         Ok(())

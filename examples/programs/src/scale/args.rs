@@ -9,7 +9,8 @@ use gpu_core::host_memory;
 use super::{PointRecipe, bin, run};
 use crate::args::{RasterArgs, RunArgs, bytes};
 
-/// The commands of a program that makes its result of points in tiles. What its own `plan` and `merge` take are `P` and `M`.
+/// The commands of a program that makes its result of points in tiles. What its own `plan` and `merge` take are `P` and
+/// `M`.
 #[derive(Subcommand, Debug)]
 pub enum PointCommand<P: Args, M: Args> {
     // The help is that of `P`.

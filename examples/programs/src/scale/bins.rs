@@ -1,8 +1,9 @@
 //! The bins of a plan: its points, read once and put where a tile finds its own.
 //!
-//! A tile that reads the inputs unpacks each file that reaches it whole. Bins are made of one pass over all of them, and
-//! a tile reads of them little more than its own points, in the order of the inputs: so its bits are the same. They lie in
-//! the folder `bins-ID` beside the plan until they are removed. A job that is killed goes on where its last file ends.
+//! A tile that reads the inputs unpacks the whole of each file that it meets. Bins are made in one pass over all
+//! inputs. From the bins a tile reads little more than its own points. They have the order of the inputs, so the tile
+//! has the same bits. The bins lie in the folder `bins-ID` beside the plan until the user removes them. A job that was
+//! killed goes on after its last whole file.
 
 use std::path::{Path, PathBuf};
 
@@ -181,8 +182,8 @@ fn first_row<R: PointRecipe>(planned: &Planned<R>, input: usize) -> Result<u64> 
     rows.map_or(Ok(0), |rows| rows.get(input).copied().context("this plan is damaged"))
 }
 
-/// Puts points into bins, from the one of a number on; with the numbers of their rows, the first of which is `row`, if they have
-/// any.
+/// Puts points into bins, from the one of a number on; with the numbers of their rows, the first of which is `row`, if
+/// they have any.
 fn push(writer: &mut BinWriter, cloud: &PointCloud, first: usize, row: u64) -> geo_io::Result<()> {
     let number = |&number: &u32| (row + u64::from(number)) as f64;
     let rows = cloud.numbers.iter().map(|rows| rows[first..].iter().map(number).collect());

@@ -53,7 +53,10 @@ impl Headers {
             let is_input = path.as_os_str() == "-";
             ensure!(!is_input, "a plan needs files, not standard input");
             let name = path.display();
-            ensure!(!is_pipe, "a plan needs files, and {name} is none: its tiles are read later");
+            ensure!(
+                !is_pipe,
+                "a plan needs files, since its tiles read them later: {name} is none"
+            );
         }
         let given = points.crs()?;
         let (mut inputs, mut firsts, mut rows) = (Vec::new(), Vec::new(), 0);

@@ -6,11 +6,12 @@ use std::time::{Duration, UNIX_EPOCH};
 use anyhow::{Context, Result, bail, ensure};
 use tile_plan::{Input, Stamp};
 
-/// By what a file is known again: its length and when it was changed, of one on a server what tells its version. Of a virtual
-/// raster it is the length of it and of its sources, and when the last of these was changed.
+/// Returns the stamp by which a later run recognizes a file: its length, and the time of its last change or, on a
+/// server, its version. The stamp of a virtual raster has the length of the raster and its sources, and the time of
+/// their last change.
 ///
 /// # Errors
-/// The file, or a source, cannot be looked at.
+/// The file, or a source, cannot be read.
 pub fn stamp(path: &Path) -> Result<Stamp> {
     let (mut bytes, mut last, mut versions) = (0, Duration::ZERO, 0);
     for path in geo_io::raster_files(path)? {
@@ -50,6 +51,9 @@ pub fn name(path: &Path) -> Result<String> {
 pub fn require_unchanged(input: &Input) -> Result<()> {
     let now = stamp(Path::new(&input.path))?;
     let path = &input.path;
-    ensure!(Some(now) == input.stamp, "{path} has changed since the plan was made: make it again");
+    ensure!(
+        Some(now) == input.stamp,
+        "{path} has changed since you made the plan: make the plan again"
+    );
     Ok(())
 }

@@ -132,8 +132,8 @@ mod tests {
     use super::*;
     use std::sync::atomic::{AtomicU64, Ordering};
 
-    /// Random tiles on one to four cards, each of which reads, makes and writes at the same time: all get through, and
-    /// what is held never passes the limit, but for a tile that passes it alone.
+    /// Random tiles on one to four cards, each of which reads, makes and writes at the same time. All tiles get
+    /// through, and the memory that they hold passes the limit only for a single tile that needs more.
     #[test]
     fn tiles_share_a_limit_and_all_get_through() {
         let mut seed = 1_u64;

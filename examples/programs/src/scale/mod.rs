@@ -1,10 +1,13 @@
 //! Rasters larger than memory, in tiles.
 //!
-//! `plan` writes a value that holds all that decides the result, `run` makes its tiles, each a job that can be done
-//! anywhere, in any order and again, and `merge` puts them together. What a tile is, and how it is read, made and
-//! written, is the program's ([`Recipe`]). What is here is the same for all: the plan's file, the inputs as they were,
-//! the run of many tiles over the devices within the memory of the plan, the rows of the whole; and, of programs on points,
-//! the bins that each tile finds its points in.
+//! `plan` writes a value that holds all that decides the result. `run` makes its tiles, each a job that can be done
+//! anywhere, in any order and again. `merge` puts the tiles together. What a tile is, and how it is read, made and
+//! written, is the program's part ([`Recipe`]). This module has what is the same for all programs:
+//!
+//! - the plan's file, and the check that inputs did not change;
+//! - the run of many tiles over the devices, within the memory of the plan;
+//! - the rows of the whole;
+//! - for programs on points, the bins in which each tile finds its points.
 
 mod args;
 mod bins;

@@ -116,7 +116,7 @@ impl<R: Recipe> Planned<R> {
         let name = path.display();
         let failed = |reason| geo_io::Error::Read { path: path.to_owned(), reason };
         let mut text = Vec::new();
-        // A pipe to which nobody writes would be waited for without end.
+        // A named pipe without a writer would block for ever, so this refuses pipes.
         let (mut file, _) = gpu_core::files::open(path).map_err(failed)?;
         file.read_to_end(&mut text).map_err(failed)?;
         let text = String::from_utf8_lossy(&text);
@@ -134,7 +134,7 @@ impl<R: Recipe> Planned<R> {
         let version = held["version"].as_u64().unwrap_or(0);
         ensure!(
             version == u64::from(known),
-            "this plan is of version {version} of {name}'s, {known} is known here"
+            "this plan has version {version}, and this {name} reads version {known}: make the plan again"
         );
         Held::deserialize(held).context("this plan is damaged")
     }
@@ -142,7 +142,7 @@ impl<R: Recipe> Planned<R> {
     /// A tile, which must be one of the plan's.
     ///
     /// # Errors
-    /// There is none of that number.
+    /// The plan has no tile of that number.
     pub fn tile(&self, number: usize) -> Result<&Tile> {
         let count = self.plan.tiles().len();
         match self.plan.tiles().get(number) {

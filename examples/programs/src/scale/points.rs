@@ -16,7 +16,7 @@ use crate::cloud::Cloud;
 use crate::ground::Ground;
 use crate::report::Report;
 
-/// Which points of the inputs tiles are made of, as a plan has it: a field of the recipe, flattened.
+/// The choice of points that tiles are made of, as a plan holds it: a flattened field of the recipe.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Selection {
     columns: [String; 3],
@@ -69,7 +69,8 @@ pub trait PointRecipe: Recipe {
         false
     }
 
-    /// The number of the first row of each input, where bins are to have the number of each point's row, behind its values.
+    /// The number of the first row of each input. If it is there, bins hold the number of each point's row, behind its
+    /// values.
     fn first_rows(&self) -> Option<&[u64]> {
         None
     }
@@ -80,11 +81,12 @@ pub trait PointRecipe: Recipe {
     }
 }
 
-/// The points of a ground, those at one place in the order of the inputs: of the plan's bins where they are whole, else of
-/// the inputs that reach it. Their coordinate system is the plan's. The ground is a tile's, or one beyond that of a recipe that says so.
+/// Reads the points of a ground, from the plan's bins if they are whole, and otherwise from the inputs that meet it.
+/// Points at one place keep the order of the inputs. Their coordinate system is the plan's. The ground is a tile's, or
+/// a larger one if the recipe says that tiles may need it.
 ///
 /// # Errors
-/// An input that has changed, what is wrong with one, or with a file of the bins.
+/// An input has changed. Or an input, or a file of the bins, cannot be read.
 pub fn read_points<R: PointRecipe>(
     planned: &Planned<R>,
     ground: &dyn Ground,
@@ -141,7 +143,7 @@ fn read_bins(bins: &Bins, ground: &dyn Ground, progress: &dyn Progress) -> Resul
     Ok(cloud)
 }
 
-/// What of a ground lies south of the end of a strip, where the next begins.
+/// Returns the part of a ground that lies south of a strip, where the next strip begins.
 struct Strip<'a> {
     ground: &'a dyn Ground,
     end: Option<f64>,
@@ -165,7 +167,7 @@ impl Ground for Strip<'_> {
     }
 }
 
-/// Refuses an input with points farther than so much beyond the bounds of its header: another tile would miss them.
+/// Refuses an input with points farther than this beyond the bounds of its header: another tile would miss them.
 fn require_within(input: &Input, strays: &Strays, slack: f64) -> Result<()> {
     let (Some(all), Some(b)) = (input.bounds, strays.bounds) else { return Ok(()) };
     let is_within = b.min_x >= all.min_x - slack
@@ -180,12 +182,12 @@ fn require_within(input: &Input, strays: &Strays, slack: f64) -> Result<()> {
     Ok(())
 }
 
-/// Points that are read at once of an input, at most, and of a part: what is read waits beside it.
+/// The most points of an input, or of a part, that are read at once: they take memory beside the part.
 const AT_ONCE: u64 = 1 << 17;
 const PER_PART: u64 = 8;
 
-/// Gives all points of a plan to `take`, in the order of the inputs: `most` at a time, and in the end those that are left. They
-/// come of the plan's bins where these are whole, else of the inputs: the parts are the same.
+/// Gives all points of a plan to `take`, in the order of the inputs: `most` at a time, and the rest at the end. They
+/// come from the plan's bins if these are whole, and otherwise from the inputs. The parts are the same.
 ///
 /// # Errors
 /// The errors of [`read_points`] and of `take`.
@@ -297,7 +299,7 @@ impl<R: Recipe> Planned<R> {
         Bins::open(&self.bins, &self.id).map_err(|error| self.with_mend(error.into()))
     }
 
-    /// An error of reading or writing the plan's bins, with what mends them if they are damaged or a file of them is gone.
+    /// Adds a remedy to an error of reading or writing the plan's bins, if they are damaged or a file is missing.
     pub fn with_mend(&self, error: Error) -> Error {
         use geo_io::Error::{Empty, Malformed, NotA, Read};
         let program = R::PROGRAM;
@@ -309,7 +311,8 @@ impl<R: Recipe> Planned<R> {
     }
 }
 
-/// Says how often tiles that read the inputs unpack them, and what bins would take, of points with so many values.
+/// Says how often tiles that read the inputs unpack them, and how much disk space bins would take for points with this
+/// many values.
 pub fn report_reading<R: Recipe>(plan: &Plan, values: usize, report: &mut Report) {
     let points = |input: &Input| input.points as f64;
     let read: f64 = plan.tiles().iter().flat_map(|tile| plan.inputs_of(tile)).map(points).sum();
@@ -326,7 +329,7 @@ pub fn report_reading<R: Recipe>(plan: &Plan, values: usize, report: &mut Report
     report.field("reading", json!({"times": times, "bins_bytes": bytes}));
 }
 
-/// Says what bins will take, where tiles are made of nothing else, of points with so many values.
+/// Says how much disk space bins will take for points with this many values, if tiles read only bins.
 pub fn report_bins_size<R: Recipe>(plan: &Plan, values: usize, report: &mut Report) {
     let (bytes, program) = (bins_bytes(plan, values), R::PROGRAM);
     let size = bytes.div_ceil(1 << 20);

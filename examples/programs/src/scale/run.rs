@@ -4,9 +4,9 @@
 //! any moment and run again, and two that make the same tile do no harm.
 //!
 //! Many tiles go through three threads a card: one reads the next tile while another makes one on the card and a third
-//! writes the last. Readers take tiles from one queue, so a card that is faster makes more; what is in work fits the
-//! memory of the plan ([`Memory`]), however few tiles that leaves. A card that fails every call is lost: the tile that it
-//! had goes to another card, once.
+//! writes the last. Readers take tiles from one queue, so a faster card makes more. The tiles in work fit the memory of
+//! the plan ([`Memory`]), even if that allows only a few. A card that fails every call is lost: its tile goes to
+//! another card, once.
 
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -29,7 +29,8 @@ use crate::stages::Stages;
 /// Makes one tile, or all that are not there.
 ///
 /// # Errors
-/// What is wrong with the plan, the devices or, of one tile, with that; which of all tiles are not there at the end.
+/// The plan or a device cannot be used. With one tile, the error of that tile. With all tiles, the tiles that are
+/// missing at the end.
 pub fn run<R: Recipe>(args: &RunTileArgs) -> Result<()> {
     let planned = Planned::<R>::read(&args.plan)?;
     let choice = args.run.device;
@@ -127,7 +128,7 @@ fn require_device_memory<R: Recipe>(
     Ok(())
 }
 
-/// What a tile's part on the device may take: of the CPU that is counted as the host's.
+/// Returns the memory that a tile may take on the device. On the CPU it counts as the host's.
 fn free_memory(device: &Device) -> Result<u64> {
     match device {
         Device::Cpu => Ok(u64::MAX),
@@ -185,7 +186,7 @@ struct Run<'a, R> {
     nanoseconds: [AtomicU64; 3],
 }
 
-/// Makes all tiles that are not there. What fails is named, and the others are made.
+/// Makes all missing tiles. If a tile fails, names it and makes the others.
 fn make_all<R: Recipe>(planned: &Planned<R>, devices: &[Device], progress: &dyn Progress) -> Done {
     let count = planned.plan.tiles().len();
     let queue = Queue::new(0..count, devices.len());
@@ -249,7 +250,7 @@ impl Done {
     }
 }
 
-/// A tile that has come to a step: what was made for it, and the memory that it holds.
+/// A tile at a step: the result of the step before, and the memory that it holds.
 type Step<'a, T> = (Job, Share<'a>, T);
 
 impl<R: Recipe> Run<'_, R> {
@@ -311,7 +312,7 @@ impl<R: Recipe> Run<'_, R> {
             let lost = device.check().err();
             let is_another = lost.is_some() && self.queue.lose(card);
             let error = match lost.is_some() {
-                true => error.context(format!("card {card}, {}, is lost", device.name())),
+                true => error.context(format!("card {card}, {}, fails every call", device.name())),
                 false => error,
             };
             if is_another && !job.is_second {
@@ -350,9 +351,10 @@ impl<R: Recipe> Run<'_, R> {
     }
 }
 
-/// A panic, of which there is none on purpose, fails the tile and not the threads that wait for this one.
+/// Makes a panic an error of the tile, so that the threads which wait for this one go on. No code here panics on
+/// purpose.
 fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
-    // What a panic leaves behind is the tile's alone, and is not looked at again.
+    // A panic leaves only the tile's own data behind, and nothing reads them again.
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
         let text = program::panic_text(&*panic);
         Err(anyhow!("internal error, please report it: {text}"))

@@ -1,7 +1,8 @@
 //! Tiles as chunks of one Zarr array, which nothing need put together.
 //!
-//! Every tile begins and ends with a chunk, so each job writes files of its own. A chunk appears whole or not at all, and the sums of
-//! a tile are written when all of its chunks are there: a tile that was interrupted has none, and is made again.
+//! Every tile begins and ends with a chunk, so each job writes files of its own. A chunk appears whole or not at all. A
+//! tile's checksums are written after all of its chunks. So a tile that was interrupted has no checksums, and `run`
+//! makes it again.
 
 use std::path::{Path, PathBuf};
 

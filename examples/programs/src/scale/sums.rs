@@ -1,8 +1,9 @@
 //! What is in the files of a tile, by their checksums.
 //!
-//! A file may have its name and its length and yet other contents: zeros, where a disk lost what it had taken. A GeoTIFF would be
-//! read as NODATA then, and an array as it is. So beside the files of tile N lies `N.sums`, with a line for each of them: its
-//! CRC-32 as `crc32` prints it, its length, its name. It is written last: without it the tile is not there.
+//! A file may have its name and its length and yet other contents: zeros, where a disk lost what it had taken. A
+//! GeoTIFF would be read as NODATA then, and an array as it is. So beside the files of tile N lies `N.sums`, with a
+//! line for each of them: its CRC-32 as `crc32` prints it, its length, its name. It is written last: without it the
+//! tile is not there.
 //!
 //! Formats that have checksums of their own need no such file.
 
@@ -68,7 +69,7 @@ impl<R: Recipe> Planned<R> {
     }
 }
 
-/// What there is to say of a file.
+/// Returns a file's line: its checksum, length and name.
 fn line(path: &Path) -> Result<String> {
     let mut sum = crc32fast::Hasher::new();
     let length =

@@ -45,7 +45,7 @@ impl System {
     /// The system.
     ///
     /// # Errors
-    /// It is none, as where a plan was changed by hand.
+    /// The text is no coordinate system: the plan was changed by hand.
     pub fn crs(&self) -> Result<Crs> {
         let none = || anyhow!("this plan is damaged: its coordinate system is none");
         match self {

@@ -28,8 +28,8 @@ pub fn merge(args: &MergeArgs) -> Result<()> {
         let system = place.kept(&mut notes);
         let (grid, how) = (*planned.plan.grid(), planned.recipe.how()?);
         let check = |number: usize, tree: &dyn Index| tile::check(&planned, number, tree);
-        // SAFETY: a tile's file is written under another name and renamed, by `run` alone, and never written to again. That
-        // nobody else changes it is asked for in docs/guide/scale.md.
+        // SAFETY: only `run` writes a tile's file, under another name, then renames it, and never writes to it again.
+        // docs/guide/scale.md asks users not to change it.
         unsafe {
             write_merged((grid, side_of(&planned.plan)), &how, &files, &check, system, output)
         }
@@ -37,8 +37,8 @@ pub fn merge(args: &MergeArgs) -> Result<()> {
     let mut report = Report::default();
     report.line("tiles", tiles);
     report.field("tiles", tiles);
-    // SAFETY: the file has just been renamed to its name, and no program writes to such a file again. That nobody else
-    // changes it is asked for in docs/guide/scale.md.
+    // SAFETY: the file has just been renamed to its name, and no program writes to such a file again.
+    // docs/guide/scale.md asks users not to change it.
     describe(&mut report, &*unsafe { map(path) }?, place.crs.as_ref());
     notes.iter().for_each(|note| report.note(note));
     report.stages(&stages);

@@ -19,8 +19,8 @@ pub struct Sizes {
 }
 
 impl Sizes {
-    /// Of cells of so many bytes, read from values of some: a node has two cells, and a link. Reading takes some bytes beside
-    /// the values.
+    /// Returns the sizes for cells of `stored` bytes, made from values of `value` bytes. A node has two cells and a
+    /// link. Reading takes `unpacking` bytes beside the values.
     pub fn of(value: u64, stored: u64, unpacking: u64) -> Self {
         let stored = stored.max(value);
         let of_values =

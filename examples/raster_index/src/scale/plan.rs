@@ -35,7 +35,7 @@ struct Rasters {
     /// Their paths and where they lie in the whole, the first column and row, columns and rows.
     places: Vec<(PathBuf, [u32; 4])>,
     inputs: Vec<Input>,
-    /// That of the whole.
+    /// The place of the whole raster.
     place: Place,
     how: How,
     /// What stands for NODATA among the values of the files, and how many bytes these have at most.
@@ -87,7 +87,8 @@ impl Rasters {
     }
 }
 
-/// As [`Part::check`]. Values of 64 bits are read for that, unless the cells are of their own type; all others have one.
+/// As [`Part::check`]. Values of 64 bits are read for that, unless the cells are of their own type; all others have
+/// one.
 fn check_values(
     (path, kind): (&Path, SampleType),
     nodata: Option<Number>,

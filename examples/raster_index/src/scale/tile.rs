@@ -35,7 +35,7 @@ pub fn read(planned: &Planned, tile: &Tile) -> Result<Values> {
         let file = ValuesFile::open(Path::new(&input.path))?;
         let is_its = file.size()
             == ((place.column1 - place.column0) as usize, (place.row1 - place.row0) as usize);
-        ensure!(is_its, "{} has not the size that the plan was made for", input.path);
+        ensure!(is_its, "{} has another size than in the plan: make the plan again", input.path);
         let along = |from: u32, to: u32, first: u32| (from - first) as usize..(to - first) as usize;
         let rows = along(both.row0, both.row1, place.row0);
         let columns = along(both.column0, both.column1, place.column0);
@@ -80,8 +80,8 @@ pub fn build(
 /// Opens the tree of a tile, which must be the plan's.
 pub fn open(planned: &Planned, number: usize) -> Result<AnyTree> {
     let path = planned.path_of(number, ".ccq");
-    // SAFETY: a tile's file is written under another name and renamed, by `run` alone, and never written to again.
-    // That nobody else changes it is asked for in docs/guide/scale.md.
+    // SAFETY: only `run` writes a tile's file, under another name, then renames it, and never writes to it again.
+    // docs/guide/scale.md asks users not to change it.
     let tree = unsafe { map(&path) }?;
     check(planned, number, &*tree)?;
     Ok(tree)

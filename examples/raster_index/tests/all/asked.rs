@@ -1,4 +1,5 @@
-//! What queries find, refuse and write: rasters beside bins, windows, exact numbers, places of cells that are no squares.
+//! What queries find, refuse and write: rasters beside bins, windows, exact numbers, places of cells that are no
+//! squares.
 
 use std::path::Path;
 
@@ -225,7 +226,7 @@ fn an_index_keeps_the_place_of_cells_that_are_no_squares() {
     PROGRAM.fails(path, &[&ask[..], &["oblong.tif"]].concat(), &["oblong.tif", "lie elsewhere"]);
 }
 
-/// Rows from the south on, whose rings go round counterclockwise all the same, turned rows, and degrees.
+/// Rows from south to north (their rings are counter-clockwise too), turned rows, and degrees.
 #[test]
 fn an_index_keeps_the_place_of_rows_that_run_any_way() {
     let folder = tempfile::tempdir().unwrap();

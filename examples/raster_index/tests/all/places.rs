@@ -129,7 +129,7 @@ fn indices_of_other_cell_sizes_are_asked_together() {
     write("fine.tif", (500_000.0, 4_000_000.0, 10.0), (6, 6));
     write("coarse.tif", (500_000.0, 4_000_000.0, 30.0), (2, 2));
     write("far.tif", (600_000.0, 4_000_000.0, 30.0), (2, 2));
-    // Of the coarse the south-east is 2; of the fine 8 and more are six cells, all there.
+    // The coarse raster has 2 in the south-east only. In the fine one six cells are 8 and more, all in the south-east.
     for (first, and) in [
         (["fine.ccq", "8,99"], ["coarse.ccq", "2,3"]),
         (["coarse.ccq", "2,3"], ["fine.ccq", "8,99"]),

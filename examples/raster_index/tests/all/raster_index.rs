@@ -341,7 +341,7 @@ fn values_of_64_bits_are_indexed() {
         let raster = [&["--range", query, "--raster"], build].concat();
         assert_eq!(cells_found(path, build, &raster), expected, "{build:?}");
     }
-    // Numbers that no f64 has are shown as they are, so that they can be asked for.
+    // `info` shows integers exactly even if no f64 has them, so that a user can query them.
     write_npy(&at("large.npy"), &[1i64 << 60, (1 << 60) + 1, i64::MAX, 1], 2, 2).unwrap();
     let build = ["build", "large.npy", "-o", "l.ccq", "--bins", "1152921504606846977"];
     succeeds(path, &build);
@@ -384,7 +384,7 @@ fn values_of_64_bits_are_indexed() {
     // A range that cuts a bin.
     let cut = ["--range", "0.2,0.6", "--raster", "tenths.npy"];
     assert_eq!(cells_found(path, &["tenths.npy", "--bins", "0.1,0.3"], &cut), 1);
-    // Of several files each is looked at.
+    // With several files the check covers each of them.
     let place = |name: &str, tags: [f64; 2], value: u64| {
         let scale = Field::Doubles(vec![1.0, 1.0, 0.0]);
         let point = Field::Doubles(vec![0.0, 0.0, 0.0, tags[0], tags[1], 0.0]);
@@ -566,7 +566,7 @@ fn cells_of_classes_are_found() {
             );
         }
     }
-    // Beside a range of another index.
+    // Together with a range of another index.
     let both = ["query", "c.ccq", "--classes", "1,7", "--range", "2,inf", "--and", "c.ccq", "0,99"];
     let sevens = cover.iter().filter(|&&class| class == 7).count();
     assert_eq!(PROGRAM.json(path, &both)["found"]["cells"], sevens);

@@ -142,7 +142,7 @@ proptest! {
             let name = format!("{row}{column}.tif");
             let cells = Cells::Values { values: &values, nodata: -9999.0 };
             if is_wide && (row, column) != (0, 1) {
-                // Beside the one of 32 bits those of 64.
+                // One file has values of 32 bits, the others of 64.
                 let values: Vec<f64> = values.iter().map(|&v| f64::from(v) + 0.1).collect();
                 let bits: Vec<u64> = values.iter().map(|value| value.to_bits()).collect();
                 let point = vec![0.0, 0.0, 0.0, corner.0, corner.1, 0.0];

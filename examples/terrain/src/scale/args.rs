@@ -40,8 +40,8 @@ pub enum Command {
 
 #[derive(clap::Args, Debug)]
 pub struct PlanArgs {
-    /// The DEM (.tif, .vrt, .asc, .zarr, .npy), row 0 in the north, or a catalogue that lists it alone (STAC .json, tile
-    /// index)
+    /// The DEM (.tif, .vrt, .asc, .zarr, .npy), row 0 in the north, or a catalogue that lists it alone (STAC .json,
+    /// tile index)
     #[arg(value_name = "DEM")]
     pub dem: PathBuf,
     #[command(flatten)]

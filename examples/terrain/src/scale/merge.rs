@@ -80,7 +80,8 @@ fn merge_colours(planned: &Planned, whole: &Whole, output: Output, name: Name) -
     whole.write_colours(output, name, &mut fill)
 }
 
-/// Joins the contour lines of all tiles, and gives how many there are. Fragments are in memory, and the points of one line.
+/// Joins the contour lines of all tiles, and gives how many there are. Fragments are in memory, and the points of one
+/// line.
 fn merge_lines(planned: &Planned, output: Output, place: &Georeference) -> Result<usize> {
     let mut tiles = Vec::new();
     let (mut fragments, mut places) = (Vec::new(), Vec::new());
@@ -120,7 +121,7 @@ fn check(args: &MergeArgs, planned: &Planned) -> Result<()> {
         );
     }
     let outputs: Vec<&Path> = outputs(args).map(AsRef::as_ref).collect();
-    ensure!(!outputs.is_empty(), "no product is asked for: give {}", options.join(", "));
+    ensure!(!outputs.is_empty(), "no product: give {}", options.join(", "));
     planned.check_distinct(&args.plan, &outputs)?;
     let existing = args.run.existing();
     Ok(outputs.iter().try_for_each(|path| geo_io::check_output(Output { path, existing }))?)

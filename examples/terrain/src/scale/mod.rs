@@ -1,7 +1,7 @@
 //! Products of a DEM larger than memory, in tiles.
 //!
-//! A product depends on a cell and its eight neighbours, so a tile is made of its cells and one more on each side, and has the
-//! bits of the whole. Contour lines are joined when tiles are put together. What is not this program's own is in `programs::scale`.
+//! A product depends on a cell and its eight neighbours. So a tile reads its cells and one more on each side, and has
+//! the bits of the whole. `merge` joins the contour lines of tiles. `programs::scale` has what all programs share.
 
 mod args;
 mod merge;

@@ -19,14 +19,14 @@ use crate::dem::{Dem, HALO};
 /// The most cells on a side of a tile: more than terrain-grid takes are in no square of this side and its halo.
 const MOST_SIDE: u32 = 65_000;
 
-/// Reads what there is to know of the DEM, divides the raster and writes the plan.
+/// Reads the DEM's size, place and units, divides the raster and writes the plan.
 pub fn plan(args: &PlanArgs) -> Result<()> {
     let files = Files::one_raster(&args.dem, &args.catalogues)?;
     let path = &files.paths[0];
     let of = ending(path);
     ensure!(
         !["npz", "png"].contains(&&of[..]),
-        "{}: of .{of}, which is packed as one stream, a part cannot be read alone: tiles need a .npy, .tif, .vrt, .asc or \
+        "{}: tiles read parts, and a .{of} is packed as one stream: give a .npy, .tif, .vrt, .asc or \
          .zarr",
         path.display()
     );

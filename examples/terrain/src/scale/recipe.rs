@@ -15,8 +15,8 @@ use crate::choices::{Kind, MethodArgs, Name};
 use crate::dem::Lie;
 use crate::drawing::Drawing;
 
-/// Bytes of a piece of a contour line while lines are found, and of its point. How many pieces there are is not known before: one in
-/// each cell is taken for granted, and is far more than contour lines have that can be told apart on a map.
+/// Bytes of a piece of a contour line while lines are found, and of its point. The plan does not know how many pieces
+/// there are, and assumes one in each cell. Contour lines that a map can tell apart have far fewer.
 const PIECE: u64 = 64;
 const POINT: u64 = 24;
 /// Bytes of a piece on a card, and of the square that it lies in.
@@ -70,7 +70,8 @@ impl Recipe {
         self.value_bytes + 8 + 4
     }
 
-    /// A cell of the window while products are made: its height, one product with what a device's copies take, and all that are kept.
+    /// A cell of the window while products are made: its height, one product with what a device's copies take, and all
+    /// that are kept.
     fn made(&self) -> u64 {
         4 + 8 + self.written() + if self.has_lines() { PIECE } else { 0 }
     }
@@ -91,7 +92,8 @@ impl Recipe {
         Model { fixed: FIXED.saturating_add(self.unpacking_bytes), per_point: 0, per_cell }
     }
 
-    /// A tile on a card: the heights, and a product. The rest is for the table of rows and for memory that the card's pool keeps.
+    /// A tile on a card: the heights, and a product. The rest is for the table of rows and for memory that the card's
+    /// pool keeps.
     pub fn on_device(&self) -> Model {
         let per_cell = 12 + if self.has_lines() { ON_DEVICE } else { 0 };
         Model { fixed: 32 << 20, per_point: 0, per_cell }

@@ -57,7 +57,7 @@ pub fn read(planned: &Planned, tile: &Tile) -> Result<Vec<f32>> {
     let file = ValuesFile::open(Path::new(&input.path))?;
     let (grid, path) = (planned.plan.grid(), &input.path);
     let is_its = file.size() == (grid.width as usize, grid.height as usize);
-    ensure!(is_its, "{path} has not the size that the plan was made for");
+    ensure!(is_its, "{path} has another size than in the plan: make the plan again");
     let (rows, columns) = part(planned, tile).window();
     let heights = heights(&file, rows, columns)?;
     // What was read is what was planned with, even where a file was replaced meanwhile.

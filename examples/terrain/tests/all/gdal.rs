@@ -194,8 +194,8 @@ fn points(path: &Path) -> BTreeSet<[i64; 3]> {
     all
 }
 
-/// Where no height is a level and no cell is NODATA, contour lines go through the points of gdal_contour's, in tiles too. GDAL's go on
-/// for half a cell to the border.
+/// Where no height is a level and no cell is NODATA, contour lines go through the points of gdal_contour's, in tiles
+/// too. GDAL's go on for half a cell to the border.
 #[test]
 fn contour_lines_go_through_the_points_of_gdal() {
     let folder = tempfile::tempdir().unwrap();

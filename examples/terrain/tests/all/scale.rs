@@ -174,7 +174,7 @@ fn what_a_plan_cannot_have_gets_one_line() {
     fails(&["plan", "dem.tif", "--product", "slope", "--colours", "table.txt"], &["--colours"]);
     let interval = ["plan", "dem.tif", "--product", "contours", "--contour-interval"];
     fails(&[&interval[..], &["0"]].concat(), &["--contour-interval", "above 0"]);
-    fails(&["plan", "dem.png", "--product", "slope"], &["dem.png", "a part cannot be read alone"]);
+    fails(&["plan", "dem.png", "--product", "slope"], &["dem.png", "is packed as one stream"]);
     fails(&["plan", "dem.tif", "--product", "slope", "--azimuth", "inf"], &["--azimuth"]);
     fails(&["plan", "dem.tif", "--product", "tpi", "--flat", "0"], &["--flat", "--aspect"]);
     fails(&["plan", "dem.tif", "--product", "slope", "--cell-size", "1"], &["--cell-size"]);
@@ -182,7 +182,7 @@ fn what_a_plan_cannot_have_gets_one_line() {
     fails(&["plan", "dem.tif", "--product", "slope", "--contours", "c.geojson"], &["--contours"]);
     PROGRAM.succeeds(folder, &["plan", "dem.tif", "--product", "slope,tri,slope"]);
     PROGRAM.succeeds(folder, &["run", "plan.json", "--all"]);
-    fails(&["merge", "plan.json"], &["no product is asked for", "--slope, --tri"]);
+    fails(&["merge", "plan.json"], &["no product: give", "--slope, --tri"]);
     fails(
         &["merge", "plan.json", "--tpi", "t.tif"],
         &["--tpi", "no such product", "--slope, --tri"],

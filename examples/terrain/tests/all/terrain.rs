@@ -160,7 +160,7 @@ fn pictures_arrays_and_cloud_optimised_files_are_written() {
     assert!(found.nodata.unwrap().is_nan());
 }
 
-/// Rasters without an inner cell, without a height, and with heights that are none.
+/// Rasters without an inner cell, without a height, and with infinite heights.
 #[test]
 fn odd_rasters_have_products() {
     let folder = tempfile::tempdir().unwrap();
@@ -234,7 +234,7 @@ fn heights_of_any_type_are_read() {
 fn what_is_wrong_gets_one_line() {
     let folder = folder_of_inputs();
     let fails = |words: &[&str], parts: &[&str]| PROGRAM.fails(folder.path(), words, parts);
-    fails(&["plane.tif"], &["no product is asked for", "--slope", "--contours"]);
+    fails(&["plane.tif"], &["no product: give", "--slope", "--contours"]);
     std::fs::write(folder.path().join("t.txt"), "0% red\n").unwrap();
     fails(
         &["plane.tif", "--slope", "s.tif", "--colours", "t.txt"],
@@ -283,7 +283,8 @@ fn what_is_wrong_gets_one_line() {
     fails(&["plane.tif", "--aspect", "a.tif", "--nodata", "270"], &["by --nodata", "a.tif"]);
 }
 
-/// Finite heights whose products are not, heights of 64 bits beyond those of 32, and lines up to infinity are refused by cell.
+/// Finite heights whose products are not, heights of 64 bits beyond those of 32, and lines up to infinity are refused
+/// by cell.
 #[test]
 fn heights_beyond_the_floats_of_32_bits_are_refused() {
     let folder = tempfile::tempdir().unwrap();
@@ -349,8 +350,8 @@ fn reports_and_files_are_those_of_every_program() {
     PROGRAM.refuses_one_file_twice(path, twice);
 }
 
-/// A DEM of 160 MB as floats, of which no more than some rows are in memory. For a picture one of 270 MB, which is not kept between two
-/// passes.
+/// A DEM of 160 MB as floats, of which no more than some rows are in memory. For a picture one of 270 MB, which is not
+/// kept between two passes.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_large_dem_is_not_held() {

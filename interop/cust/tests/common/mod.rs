@@ -22,7 +22,7 @@ pub fn context() -> Context {
     Context::new(Device::get_device(0).unwrap()).unwrap()
 }
 
-/// Tests that look at the reports, or set the seed, take turns: both are the whole process's.
+/// Tests that read the reports, or set the seed, take turns: the whole process has one of each.
 pub fn alone() -> MutexGuard<'static, ()> {
     static TURN: Mutex<()> = Mutex::new(());
     TURN.lock().unwrap_or_else(PoisonError::into_inner)

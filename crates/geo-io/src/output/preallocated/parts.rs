@@ -32,7 +32,7 @@ pub fn put(file: &File, start: u64, array: &[u8], there: usize) -> Result<()> {
     failed.first()
 }
 
-/// Calls `work` with parts of so many bytes, and where they begin, on several threads.
+/// Calls `work` with parts of this many bytes, and where they begin, on several threads.
 fn in_parts(bytes: &[u8], of_part: usize, work: &(dyn Fn(u64, &[u8]) + Sync)) {
     parallel::for_ranges(bytes.len().div_ceil(of_part), 1, &|parts| {
         for part in parts {
@@ -42,7 +42,7 @@ fn in_parts(bytes: &[u8], of_part: usize, work: &(dyn Fn(u64, &[u8]) + Sync)) {
     });
 }
 
-/// What went wrong in one of several tasks.
+/// The first error of several tasks.
 #[derive(Default)]
 struct Failed(Mutex<Option<Error>>);
 
@@ -84,15 +84,16 @@ pub fn fill(
 
 /// Overwrites bytes that have pages and room on the disk.
 ///
-/// Writing through a mapping needs no lock of the file's, so threads do not wait for each other. What fails there, in a
-/// file system that has no mappings or a system that cannot bring the pages first, is left to writing.
+/// Writing through a mapping needs no lock of the file's, so threads do not wait for each other. Where a mapping fails
+/// (a file system without mappings, or a system that cannot bring the pages first), the bytes are written instead.
 #[cfg(target_os = "linux")]
 fn overwrite(file: &File, at: u64, bytes: &[u8]) -> Result<()> {
     use memmap2::{Advice, MmapOptions};
 
-    // SAFETY: the file has a name that nobody was told and is cut short by nobody: this process has made it, writes
-    // it, and neither reads it nor maps the same bytes elsewhere meanwhile. The bytes are within it, since zeros were written
-    // there, in room that was taken on a disk which overwrites in place, so that none of them can be refused.
+    // SAFETY: this process made the file under a name that nobody was told, so nobody cuts it short. This process
+    // writes the file; it neither reads it nor maps the same bytes elsewhere meanwhile. The bytes are within the file,
+    // since zeros were written there. Their room was taken on a disk which overwrites in place, so none of them can be
+    // refused.
     let mapped = unsafe { MmapOptions::new().offset(at).len(bytes.len()).map_mut(file) };
     if let Ok(mut mapped) = mapped
         // All pages at once; and where one cannot be had that is an error here, and no signal below.

@@ -28,7 +28,7 @@ impl Blocks {
             return one;
         }
         let wanted = (points / POINTS).clamp(1, MOST) as f64;
-        // Of a ground that is all but a line the blocks stand in a row.
+        // If the ground is nearly a line, the blocks stand in a row.
         let shorter = width.min(height).max(longest / wanted);
         let side = (longest * shorter / wanted).sqrt();
         let count = |length: f64| ((length / side).floor() + 1.0).min(MOST as f64) as u32;

@@ -46,7 +46,7 @@ pub(super) const fn record(values: usize) -> usize {
     values.saturating_add(2).saturating_mul(8).saturating_add(4)
 }
 
-/// A place in the points of all inputs: behind so many of an input that were kept.
+/// A place in the points of all inputs: an input, and how many of its points were kept before.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Position {
     /// The number of the input, from 0.
@@ -55,7 +55,7 @@ pub struct Position {
     pub kept: u64,
 }
 
-/// What a run says of itself.
+/// The header of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Header {
     pub id: String,
@@ -68,7 +68,7 @@ pub(super) struct Header {
     pub begin: Position,
     pub end: Position,
     pub blocks: Blocks,
-    /// Where its points lie; the wrong way round where there are none.
+    /// Where its points lie; without points the lowest is above the highest.
     pub bounds: Bounds,
 }
 
@@ -83,7 +83,7 @@ impl Header {
         HEADER as u64 + self.points * record(self.values) as u64
     }
 
-    /// Bytes of the whole file; `None` where a number is none of a file's.
+    /// Returns the bytes of the whole file; `None` if the header's numbers cannot be those of a file.
     fn length(&self) -> Option<u64> {
         let points = self.points.checked_mul(record(self.values) as u64)?;
         let index = self.filled.checked_mul(ENTRY as u64)?;
@@ -114,7 +114,7 @@ impl Header {
         header
     }
 
-    /// Reads the header of a file, and holds it against the file's length.
+    /// Reads the header of a file, and compares it with the file's length.
     pub fn read(path: &Path) -> Result<Self> {
         let (mut file, size) = open(path)?;
         let mut bytes = [0; HEADER];
@@ -126,7 +126,7 @@ impl Header {
         match word(&bytes, 8) {
             VERSION => {}
             other => {
-                return Err(bad(format!("it has version {other}, {VERSION} is known here")));
+                return Err(bad(format!("it has version {other}, and geo-io reads {VERSION}")));
             }
         }
         let header = Self::of(&bytes).ok_or_else(|| bad("its header is damaged".to_owned()))?;

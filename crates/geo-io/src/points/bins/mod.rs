@@ -1,19 +1,20 @@
-//! Points on disk, of which any rectangle can be read in the order in which they came.
+//! Points on disk in bins: a rectangle reads its points without reading all, in the order in which they came.
 //!
-//! Files of points are packed, and in no order that a map knows: to find those of a rectangle each file that touches it
-//! must be unpacked whole. So whoever wants many rectangles, one after the other, puts the points into bins first: each
-//! file is read once ([`read_batches`](crate::read_batches)), and a rectangle reads little more than its own points.
+//! Files of points are compressed, and in no order that a map knows: to find the points of a rectangle, each file that
+//! touches it must be unpacked whole. A program that wants many rectangles, one after the other, puts the points into
+//! bins first. Then each file is read once ([`read_batches`](crate::read_batches)), and a rectangle reads little more
+//! than its own points.
 //!
-//! **Runs.** A [`BinWriter`] takes points until its memory is full, sorts them by the square block of ground in which they
-//! lie, keeping their order within each, and writes them as a file, a run: so files are few, each is written from its
-//! beginning to its end, one is open at a time, and however many blocks there are, memory is that of one run. Each point
-//! has its place in the run as well. A rectangle reads from each run the blocks that it touches, drops what lies outside,
-//! and sorts the rest by place: the points of the rectangle in the order in which they came.
+//! **Runs.** A [`BinWriter`] takes points until its memory is full. It sorts them by the square block of ground in
+//! which they lie, keeping their order within each block, and writes them as a file: a run. So there are few files, one
+//! is open at a time, and each is written from its beginning to its end. However many blocks there are, memory is that
+//! of one run. Each point has its place in the run as well. A rectangle reads the blocks of each run that it touches,
+//! drops the points outside, and sorts the rest by place: this restores the order in which they came.
 //!
 //! **Whole or not.** A run appears whole under its name or not at all, and says where in the inputs it begins and ends.
-//! So a writer that was killed goes on behind the last run ([`BinWriter::position`]). The last run says that it is the
-//! last: without it there are no bins yet. Header, index and blocks have checksums (CRC-32); what is damaged is named
-//! when it is read.
+//! So after a writer was killed, another goes on behind the last run ([`BinWriter::position`]). The last run says that
+//! it is the last: without it there are no bins yet. Header, index and blocks have checksums (CRC-32); a reader names
+//! the damaged part.
 //!
 //! The format is little-endian: `format.rs` has its fields. A point takes 20 bytes and 8 for each of its values.
 
@@ -62,7 +63,7 @@ impl BinSpec {
         Self { values, ..self }
     }
 
-    /// Bytes of so many points on disk, headers aside.
+    /// Returns the bytes of `points` points on disk, headers aside.
     pub fn bytes(&self, points: u64) -> u64 {
         points.saturating_mul(format::record(self.values) as u64)
     }

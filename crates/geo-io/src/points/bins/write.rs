@@ -183,7 +183,7 @@ impl BinWriter {
             blocks: self.blocks,
             bounds: bounds_of(&self.columns[0], &self.columns[1]),
         };
-        // Of two writers in one folder the second stops here.
+        // The second of two writers in one folder stops here.
         let output = Output { path: &path, existing: Existing::Refuse };
         write_atomic(output, |file| {
             let failed = |e: std::io::Error| Error::write(&path, e);

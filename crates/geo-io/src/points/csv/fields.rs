@@ -38,8 +38,8 @@ impl Field {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct OpenQuote;
 
-/// Divides a line into fields. Blanks around a field are none of it, tabs too where these do not separate; the blank as
-/// separator stands for any run of blanks and tabs. Between quotes nothing separates, and a quote is written twice.
+/// Divides a line into fields. Blanks around a field are not part of it, nor are tabs unless they separate. The blank
+/// as separator stands for any run of blanks and tabs. Between quotes nothing separates, and a quote is written twice.
 pub(super) fn split(line: &[u8], separator: u8, fields: &mut Vec<Field>) -> Result<(), OpenQuote> {
     fields.clear();
     let is_blank = |b: u8| b == b' ' || (b == b'\t' && separator != b'\t');

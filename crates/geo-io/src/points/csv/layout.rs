@@ -12,7 +12,7 @@ use crate::points::csv::fields::{Field, Style, has_clear_decimal_comma, is_group
 use crate::points::csv::lines::{Line, Lines};
 use crate::{CsvColumns, Error, Result};
 
-/// Lines that are looked at before the first row is read.
+/// Lines that are read to find the layout, before the first row.
 const HEAD: usize = 64;
 
 /// Lines that may stand before the names of the columns.
@@ -27,7 +27,7 @@ const MAX_SHOWN: usize = 50;
 /// The separators, in words.
 const IN_WORDS: &str = "commas, semicolons, tabs, blanks and | separate columns";
 
-/// What the first lines of a table tell of it.
+/// The layout of a table, by its first lines.
 #[derive(Debug)]
 pub(super) struct Layout {
     pub separator: u8,
@@ -97,8 +97,8 @@ impl Layout {
         Ok(Some(layout))
     }
 
-    /// Whether a line can be a row below the names, if something is wrong with it too: it has their number of fields, and in one
-    /// of the wanted columns a number or what stands for one that is missing. A table may end with the names.
+    /// Whether a line can be a row below the names, even a faulty one. It has as many fields as the names, and at least
+    /// one wanted column holds a number or a mark for a missing number. A table may end with the names.
     fn fits(&self, line: Option<&Line>) -> bool {
         let Some(line) = line else { return true };
         let mut fields = Vec::new();
@@ -117,7 +117,7 @@ impl Layout {
     /// tab at its start where it makes a field too many.
     pub fn divide(&self, line: &Line, fields: &mut Vec<Field>) -> Result<bool, String> {
         split(&line.text, self.separator, fields).map_err(|_| {
-            "has a quote that opens a field and is not closed on this line: write it twice if it belongs to the text, \
+            "has a quote that opens a field, and no quote closes it: write it twice if it belongs to the text, \
              and take line breaks out of fields"
                 .to_owned()
         })?;
@@ -184,8 +184,9 @@ impl Layout {
     }
 }
 
-/// Finds the names of the wanted columns in a line behind the first: how many lines stand before it, what it tells, and whether a
-/// row follows it; without such a line, the first with the names. Columns that are wanted by their numbers are in any line.
+/// Finds the line behind the first that names the wanted columns and is followed by a row; if none is, the first line
+/// with the names. Returns how many lines stand before it, its layout, and whether a row follows. Returns `None` if a
+/// column is wanted by its number, since any line has one.
 fn titles(
     lines: usize,
     columns: &CsvColumns,
@@ -228,7 +229,7 @@ fn row_count(line: &[u8], next: Option<&Line>) -> Option<u64> {
     count.parse().ok().filter(|_| is_count && next.iter().any(|b| SEPARATORS.contains(b)))
 }
 
-/// What the layout is found from.
+/// The evidence for a layout.
 struct Guess<'a> {
     path: &'a Path,
     columns: &'a CsvColumns,
@@ -295,9 +296,8 @@ impl Guess<'_> {
         let mut fields = Vec::new();
         split(&first.text, separator, &mut fields).map_err(|_| {
             let number = first.number;
-            let reason = format!(
-                "line {number} has a quote that opens a field and is not closed on this line"
-            );
+            let reason =
+                format!("line {number} has a quote that opens a field, and no quote closes it");
             Error::malformed(self.path, reason)
         })?;
         // A tab at the start makes a field only where the next line has as many.
@@ -378,7 +378,7 @@ impl Guess<'_> {
                     Ok(named([x, y, z]))
                 }
                 _ if values == [true; 3] => Ok(row(numbers(), xyz)),
-                // A row may lack a number; names are none.
+                // A row may lack a number, but names are not numbers at all.
                 _ if !is_strict && values.contains(&true) => Ok(row(numbers(), xyz)),
                 _ if !is_strict => Ok(named(xyz)),
                 _ => Err(self.no_column(texts, wanted[0])),
@@ -448,7 +448,7 @@ impl Guess<'_> {
         Ok(xyz)
     }
 
-    /// Where a name stands. Of names that differ in their case alone that of the wanted one's counts.
+    /// Returns where a name stands. Among names that differ only in case, the one with the wanted case counts.
     fn position(&self, names: &[String], wanted: &str) -> Result<Option<usize>> {
         let same: Vec<usize> = (0..names.len()).filter(|&i| names[i] == wanted).collect();
         let lower = wanted.to_lowercase();

@@ -11,7 +11,7 @@ use crate::{Error, Result};
 /// The longest line, in bytes: what is longer is no table.
 const LONGEST: usize = 1 << 26;
 
-/// What opens a comment at the start of a line.
+/// Marks that open a comment at the start of a line.
 const MARKS: [&[u8]; 4] = [b"#", b"%", b"!", b"//"];
 
 /// A line, and where it stands.
@@ -26,7 +26,7 @@ pub(super) struct Line {
 }
 
 impl Line {
-    /// What stands behind the mark of a comment.
+    /// Returns the text behind the mark of a comment.
     pub fn comment(&self) -> Option<&[u8]> {
         let text = self.text.trim_ascii_start();
         MARKS.into_iter().find_map(|mark| text.strip_prefix(mark))
@@ -88,7 +88,7 @@ impl<'a, R: BufRead> Lines<'a, R> {
         self.nuls
     }
 
-    /// The next lines, up to so many, which `next` will give.
+    /// Returns up to `most` lines that `next` will return.
     pub fn look_ahead(&mut self, most: usize) -> Result<&mut VecDeque<Line>> {
         while self.ahead.len() < most {
             let mut line = Line::default();

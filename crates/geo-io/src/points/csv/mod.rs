@@ -66,7 +66,7 @@ impl Default for CsvColumns {
     }
 }
 
-/// What other files begin with, and what they are.
+/// The first bytes of other formats, and their names.
 const OTHER_FORMATS: [(&[u8], &str); 23] = [
     (b"\x1F\x8B", "packed with gzip: unpack it first"),
     (b"BZh", "packed with bzip2: unpack it first"),
@@ -190,11 +190,12 @@ struct Rows<'a, R> {
     row: u64,
     /// Rows that were points.
     read: u64,
-    /// What is wrong with a row of separators alone, unless no other follows: spreadsheets leave such at the end.
+    /// The error for a row of separators alone. It counts only if another row follows: spreadsheets leave such rows at
+    /// the end.
     empty: Option<Error>,
     /// Comments below the first row.
     comments: u64,
-    /// Rows whose value is that which many programs write where there is none.
+    /// Rows with the number that many programs write for a missing value.
     without_value: u64,
     /// Whole numbers that floats of 64 bits do not hold, and the first of them.
     rounded: u64,
@@ -204,7 +205,7 @@ struct Rows<'a, R> {
 /// From here on floats of 64 bits do not hold every whole number.
 const EXACT: f64 = 9_007_199_254_740_992.0;
 
-/// What many programs write where there is no value.
+/// The number that many programs write for a missing value.
 const NODATA: f64 = -9999.0;
 
 impl<'a, R: BufRead> Rows<'a, R> {

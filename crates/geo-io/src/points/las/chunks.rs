@@ -1,8 +1,8 @@
 //! The chunks of a LAZ file, decoded on all cores.
 //!
-//! Each chunk is decoded by itself: a task of the pool reads its bytes, decodes its records a few at a time and keeps what
-//! the filter keeps. Chunks that are ready wait for their turn, and no more are begun than the caller's share of memory
-//! allows; so cores wait for each other at the end of the file alone.
+//! Each chunk is decoded by itself: a task of the pool reads its bytes, decodes its records a few at a time and keeps
+//! what the filter keeps. Ready chunks wait for their turn, and only as many are begun as the caller's share of memory
+//! allows. So cores wait for each other only at the end of the file.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -29,7 +29,7 @@ use crate::points::chunk::holds;
 use crate::points::{Keep, report};
 use crate::{Error, Filter, PointCloud, Result};
 
-/// Bytes of records that are decoded before they are looked at: few enough for a core's cache.
+/// Bytes of records that are decoded before the filter sees them: few enough for a core's cache.
 const PIECE: usize = 1 << 16;
 
 /// Points that a part of a cloud has room for at first, at most: a header may lie.
@@ -37,7 +37,7 @@ const ROOM: u64 = 1 << 16;
 
 /// The chunks that hold points, as a file's table states them.
 pub(super) struct Table {
-    /// Where they lie. Of chunks of one size each has as many points as the last may have.
+    /// Where they lie. If chunks have one size, each has as many points as the last may have.
     pub chunks: Vec<Chunk>,
     /// The points of all, where the file states them beside its header.
     pub points: Option<u64>,
@@ -93,7 +93,7 @@ impl Table {
         (most.unwrap_or(u64::MAX).saturating_sub(last), most)
     }
 
-    /// The chunks that hold the first so many points. Refuses where they hold fewer.
+    /// Returns the chunks that hold the first `points` points. Fails if the chunks hold fewer.
     pub fn of_points(&self, points: u64) -> Result<Vec<Chunk>, String> {
         let mut rest = points;
         let mut taken = Vec::new();
@@ -124,7 +124,7 @@ fn points_of_layered(las: &LasFile, chunk: &Chunk) -> std::io::Result<u64> {
     Ok(u32::from_le_bytes(count).into())
 }
 
-/// Refuses a chunk table of which more is claimed than the file can hold: whoever reads it asks for memory by that.
+/// Refuses a chunk table that claims more than the file can hold, since its readers allocate memory by that.
 pub(super) fn check_table(las: &LasFile, vlr: &LazVlr) -> Result<(), String> {
     let missing = || "its chunk table is missing".to_owned();
     if !is_chunked(vlr) {
@@ -238,7 +238,7 @@ fn firsts_in_a_row(chunks: &[Chunk]) -> Vec<u64> {
     chunks.iter().map(first).collect()
 }
 
-/// What came of a chunk.
+/// The result of a chunk.
 type Part = Result<DecodedChunk, String>;
 
 struct DecodedChunk {
@@ -277,7 +277,7 @@ impl Drop for Stops<'_> {
     }
 }
 
-/// What decodes a chunk.
+/// The shared state of tasks that decode chunks.
 struct Decoder<'a> {
     las: &'a LasFile,
     vlr: &'a LazVlr,
@@ -336,7 +336,8 @@ impl Decoder<'_> {
     }
 }
 
-/// What decodes the records of a chunk's bytes, one after the other: of those in layers the selected fields.
+/// Returns a decoder for the records of a chunk's bytes, one after the other. Of layered chunks it decodes the selected
+/// fields.
 pub(super) fn record_decoder<'a, Bytes: AsRef<[u8]> + 'a>(
     packed: Bytes,
     vlr: &LazVlr,

@@ -9,16 +9,16 @@ use ::laz::LazVlr;
 use super::LasFile;
 use super::chunks::{Table, is_layered, points_of};
 
-/// Places of a file without compression that are looked at to judge a header's bounds.
+/// Places of an uncompressed file that are sampled to judge a header's bounds.
 const SAMPLE: u64 = 64;
 
-/// Records that are looked at from each place on.
+/// Records that are read from each place on.
 const RUN: u64 = 2048;
 
-/// Chunks of a compressed file whose first points are looked at.
+/// Chunks of a compressed file whose first points are sampled.
 const CHUNKS: u64 = 1024;
 
-/// What is believed to be in a file.
+/// The believed number of points.
 pub(super) struct Count {
     pub points: u64,
     /// What a user should know.
@@ -150,7 +150,7 @@ impl LasFile {
     /// chunks.
     pub(super) fn holds_sample(&self) -> io::Result<bool> {
         let Some(Ok(table)) = &self.table else {
-            // Of a compressed file whose chunks are not known the first point alone.
+            // A compressed file without known chunks: only its first point.
             let points = if self.laz.is_some() { self.points.min(1) } else { self.points };
             return self.are_within_header(0..points);
         };
@@ -181,7 +181,7 @@ impl LasFile {
         Ok(true)
     }
 
-    /// The same of so many records from a place on. A file cut short is told by whoever reads it.
+    /// The same for `count` records from a place on. The reader of the points reports a file cut short.
     fn is_run_within_header(&self, place: u64, count: u64) -> io::Result<bool> {
         let Some(bounds) = self.layout.stated else { return Ok(true) };
         let record = self.layout.record as u64;

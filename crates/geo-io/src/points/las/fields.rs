@@ -53,7 +53,7 @@ impl LasField {
         Self::Infrared,
     ];
 
-    /// The name by which it is asked for.
+    /// The name by which users choose the field.
     pub fn name(self) -> &'static str {
         match self {
             Self::Intensity => "intensity",
@@ -115,7 +115,7 @@ impl LasField {
         }
     }
 
-    /// What a decoder is told of a field, beside coordinates, returns and class, which it decodes in any case.
+    /// Adds the field to the selection of a decoder. Every decoder decodes coordinates, returns and class.
     fn selected(self, selection: DecompressionSelection) -> DecompressionSelection {
         match self {
             Self::Return | Self::Returns | Self::Class => selection,
@@ -179,8 +179,8 @@ impl Taken {
     }
 }
 
-/// What is decoded of the points of a file where the fields lie one behind the other: what any reader looks at, and what is
-/// taken.
+/// Selects the layers to decode where a record's fields lie one behind the other: those that every reader uses, and the
+/// taken fields.
 pub(super) fn selection(taken: &[Taken]) -> DecompressionSelection {
     let all = DecompressionSelection::base();
     let all = all.decompress_z().decompress_classification().decompress_flags();

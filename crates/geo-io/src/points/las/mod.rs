@@ -1,15 +1,14 @@
 //! LAS and LAZ, versions 1.0 to 1.4, point formats 0 to 10.
 //!
-//! Reading. The crates `las` and `laz` decode headers, records and compression; what a damaged
-//! file could make them do is fenced in here. Every length that a header states is held against
-//! the file's length before memory is asked for; points come in batches; a decoder that panics
-//! gives an error. LAZ is decoded on all cores through its chunk table. Where that table is
-//! missing, as in a file cut short, or where the parallel decoder fails, points are decoded again
-//! one by one from the start: a file with whole points but a damaged table is still read, and of
-//! a truncated one the error says how many points it holds.
+//! Reading. The crates `las` and `laz` decode headers, records and compression; this module guards them against damaged
+//! files. Every length that a header states is compared with the file's length before memory is allocated. Points come
+//! in batches, and a decoder that panics gives an error. LAZ is decoded on all cores through its chunk table. Where
+//! that table is missing, as in a file cut short, or where the parallel decoder fails, points are decoded again one by
+//! one from the start. So a file with whole points but a damaged table is still read, and for a truncated file the
+//! error says how many points it holds.
 //!
-//! If the filter has bounds, a large file is not read when its header lies outside them. Of a COPC only the chunks that touch
-//! them are read. If a sample of the records contradicts the header or the octree, all is read.
+//! If the filter has bounds, a large file is not read when its header lies outside them. A COPC file is read only where
+//! its chunks touch the bounds. If a sample of the records contradicts the header or the octree, all is read.
 
 mod chunks;
 mod count;
@@ -85,7 +84,7 @@ pub(crate) fn read(
         match file.read_points(path, filter, progress, (&mut cloud, &mut keep)) {
             Ok(()) => return Ok(cloud),
             Err(Error::Cancelled) => return Err(Error::Cancelled),
-            // What is damaged outside of the bounds is not asked for.
+            // Damage outside of the bounds does not matter.
             Err(_) => {}
         }
     }
@@ -140,7 +139,7 @@ fn usual_batch() -> usize {
     BATCH.max(BATCH_OF_CORE * rayon::current_num_threads())
 }
 
-/// A file whose header has been read and held against its length.
+/// A file whose header has been read and compared with its length.
 struct LasFile {
     file: File,
     size: u64,
@@ -151,7 +150,7 @@ struct LasFile {
     note: Option<String>,
     vlrs: Vec<Record>,
     laz: Option<LazVlr>,
-    /// Of a compressed file, its chunks or why they are not known.
+    /// In a compressed file, its chunks or why they are not known.
     table: Option<Result<Table, String>>,
 }
 
@@ -167,7 +166,7 @@ impl LasFile {
         }
         reader.rewind().map_err(|e| Error::read(path, e))?;
         let raw = raw::Header::read_from(&mut reader)
-            .map_err(|e| bad(format!("its header cannot be read: {e}")))?;
+            .map_err(|e| bad(format!("its header is no LAS header: {e}")))?;
         if raw.version.major != 1 || raw.version.minor > 4 {
             return Err(bad(format!("LAS version {} is not 1.0 to 1.4", raw.version)));
         }
@@ -455,7 +454,7 @@ impl LasFile {
         Error::malformed(path, self.behind(done, reason))
     }
 
-    /// What is wrong behind so many points.
+    /// Describes a fault behind the first `done` points.
     fn behind(&self, done: u64, reason: &str) -> String {
         format!("after {done} of {} points: {reason}", self.points)
     }

@@ -15,8 +15,8 @@ use crate::points::chunk::Chunk;
 use crate::points::{Keep, report};
 use crate::{Filter, PointCloud, Result};
 
-/// How far a decoder has come, and a checksum of the records that it gave: by it a second decoder, which begins anew,
-/// is known to give what was handed on of the first.
+/// How far a decoder has come, and a checksum of its records. The checksum proves that a second decoder, which starts
+/// again, gives the same records that the first one handed on.
 #[derive(Default)]
 pub(super) struct Decoded {
     points: u64,
@@ -113,9 +113,9 @@ impl LasFile {
 
     /// The whole chunks of a file whose chunks are layered, from the first on, until they have enough points.
     ///
-    /// A layered chunk is its first record, its number of points, the lengths of its layers, and
-    /// the layers. The decoder asks for memory by these lengths, up to 4 GB a layer, before it
-    /// looks whether the file has as much; so they are held against the file's length first.
+    /// A layered chunk is its first record, its number of points, the lengths of its layers, and the layers. The
+    /// decoder allocates up to 4 GB a layer by these lengths, before it checks that the file has as much. So they are
+    /// compared with the file's length first.
     pub(super) fn layered_chunks(&self, vlr: &LazVlr, most: u64) -> io::Result<Vec<Chunk>> {
         let mut head = vec![0; 4 * (1 + layers(vlr))];
         let mut source = self.file.try_clone()?;

@@ -21,7 +21,7 @@ pub(super) struct Layout {
     pub format: u8,
     /// Whether that is one of 6 to 10.
     extended: bool,
-    /// What is taken beside coordinates and class.
+    /// Fields that are taken beside coordinates and class.
     pub taken: Vec<Taken>,
     /// Scale and offset of x, y and z.
     axes: [(f64, f64); 3],

@@ -38,7 +38,7 @@ impl LasFile {
         Ok((Some(if says_text { text } else { keys }), notes))
     }
 
-    /// What records of a number hold, those first that count first.
+    /// Returns the contents of records with an id, the preferred ones first.
     fn system_records(&self, id: u16) -> impl Iterator<Item = &[u8]> {
         let is_system = |user| matches!(user, User::Projection | User::LibLas);
         let found =

@@ -1,12 +1,12 @@
 //! Variable length records: those behind the header, and the extended ones behind the points. Only those that the
-//! reader looks at are taken into memory: others may have gigabytes of waveforms.
+//! reader needs are taken into memory: others may have gigabytes of waveforms.
 
 use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
 
 use ::las::raw;
 
-/// Bytes of an extended record that is read, at most. Those that are looked at are short.
+/// The most bytes of an extended record that is read. The records that are needed are short.
 const LONGEST: u64 = 1 << 20;
 
 /// Bytes of a record before its data.
@@ -38,7 +38,7 @@ impl User {
     }
 }
 
-/// A record that is looked at.
+/// A record that is needed.
 #[derive(Debug)]
 pub(super) struct Record {
     pub user: User,
@@ -76,7 +76,7 @@ pub(super) fn read(
     Ok(records)
 }
 
-/// The record at a place, if it is looked at, and where it ends; `None` where the file ends before.
+/// Returns the record at a place, if it is needed, and where it ends; `None` where the file ends before.
 fn next(
     reader: &mut BufReader<File>,
     position: u64,

@@ -1,5 +1,5 @@
-//! LAS and LAZ out: LAS 1.4 with point format 6 and the reference system as WKT, as the specification asks; a system
-//! known only by GeoTIFF keys goes into LAS 1.2, format 0, which can hold keys.
+//! Writes LAS and LAZ: LAS 1.4 with point format 6 and the reference system as WKT, as the specification demands. A
+//! system known only by GeoTIFF keys goes into LAS 1.2, format 0, which can hold keys.
 
 use std::io::{Cursor, Write};
 

@@ -1,9 +1,8 @@
 //! NumPy's arrays: NPY files, and NPZ archives of them.
 //!
-//! `npyz` reads and writes the headers, `zip` opens the archives. The elements are read in bulk
-//! straight into the result, so that an array of a gigabyte takes a gigabyte: what is stored
-//! column by column (Fortran order) is turned once, what is stored in the other byte order is
-//! swapped in place.
+//! `npyz` reads and writes the headers, `zip` opens the archives. The elements are read in bulk straight into the
+//! result, so that an array of a gigabyte takes a gigabyte. Elements stored column by column (Fortran order) are
+//! transposed once, and those in the other byte order are swapped in place.
 
 use std::fs::File;
 use std::io::{BufReader, Read};
@@ -134,7 +133,7 @@ fn write_shaped<T: NpyElement>(output: Output<'_>, values: &[T], shape: &[u64]) 
         .map(drop)
 }
 
-/// What stands before the elements of an array.
+/// Returns the bytes before the elements of an array.
 pub(crate) fn header<T: NpyElement>(path: &Path, shape: &[u64]) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let options = WriteOptions::new_header_only().dtype(DType::Plain(element::<T>(path)?));
@@ -164,7 +163,7 @@ pub struct NpyRoom<T> {
 }
 
 impl<T: NpyElement> NpyRoom<T> {
-    /// Whether an array of so many elements is worth it: a small one is written at once.
+    /// Whether an array of this many elements is worth it: a small one is written at once.
     pub fn is_worth(count: u64) -> bool {
         count.saturating_mul(size_of::<T>() as u64) >= LARGE as u64
     }
@@ -287,8 +286,8 @@ pub fn read_npz(path: &Path, name: Option<&str>) -> Result<Array> {
     with_entry(path, name, |entry, size| read_array(path, entry, size))
 }
 
-/// The columns and rows of an array in an NPZ archive, of which no elements are read; none where it has another shape, or
-/// more of them than the archive can hold.
+/// Returns the columns and rows of an array in an NPZ archive without reading its elements. `None` where the array has
+/// another shape, or more elements than the archive can hold.
 pub(crate) fn npz_size(path: &Path, name: Option<&str>) -> Result<Option<(usize, usize)>> {
     with_entry(path, name, |mut entry, size| {
         let header = Header::read(path, &mut entry)?;
@@ -326,7 +325,7 @@ fn with_entry<R>(
     let method = packed.compression();
     if ![CompressionMethod::Stored, CompressionMethod::Deflated].contains(&method) {
         let reason = format!(
-            "its array {array} is packed by {method}, which is not read: save it by numpy.savez_compressed"
+            "its array {array} is packed by {method}, which geo-io does not read: save it by numpy.savez_compressed"
         );
         return Err(Error::malformed(path, reason));
     }
@@ -387,7 +386,7 @@ pub(crate) fn read_array(path: &Path, mut source: impl Read, size: u64) -> Resul
     Ok(Array { shape: header.shape, data })
 }
 
-/// What is said of an array that does not end with its last element.
+/// The message for an array with bytes behind its last element.
 pub(crate) const BEHIND: &str =
     "more follows its last element: of several arrays in one file save each alone";
 

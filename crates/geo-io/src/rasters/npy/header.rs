@@ -20,7 +20,7 @@ const DEEPEST: usize = 8;
 /// The types that are read, as NumPy names them without the byte order.
 const KNOWN: [&str; 12] = ["f2", "f4", "f8", "b1", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8"];
 
-/// What a header says.
+/// The fields of a header.
 pub(crate) struct Header {
     pub shape: Vec<usize>,
     /// The type of the elements, one of those that are read.
@@ -41,7 +41,7 @@ impl Header {
         if source.read_exact(&mut signature).is_err() || signature != *b"\x93NUMPY" {
             return Err(Error::NotA { path: path.to_owned(), format: "NPY" });
         }
-        let cut = |_| bad("its header is cut short".to_owned());
+        let cut = |_| bad("it ends within its header".to_owned());
         let mut version = [0; 2];
         source.read_exact(&mut version).map_err(cut)?;
         let mut length = [0; 4];
@@ -71,7 +71,7 @@ impl Header {
         bytes.extend(text.as_bytes());
         let header = unwinding(|| NpyHeader::from_reader(&bytes[..]))
             .and_then(|header| header.map_err(|e| e.to_string()))
-            .map_err(|reason| format!("its header cannot be read: {reason}"))?;
+            .map_err(|reason| format!("its header is no NPY header: {reason}"))?;
         let element = match header.dtype() {
             DType::Plain(element) => element,
             DType::Record(fields) => {
@@ -91,12 +91,12 @@ impl Header {
                 .to_owned());
         }
         if !KNOWN.contains(&kind) {
-            return Err(format!("its type is {name}; {} are read", KNOWN.join(", ")));
+            return Err(format!("its type is {name}; geo-io reads {}", KNOWN.join(", ")));
         }
         let side = |&n: &u64| usize::try_from(n).map_err(|_| format!("a side of {n} is too long"));
         let shape = header.shape().iter().map(side).collect::<Result<Vec<usize>, _>>()?;
         if !(1..=2).contains(&shape.len()) {
-            return Err(format!("it has {} dimensions; 1 and 2 are read", shape.len()));
+            return Err(format!("it has {} dimensions; geo-io reads 1 and 2", shape.len()));
         }
         Ok(Self { shape, element, by_columns: header.order() == Order::Fortran, start })
     }
@@ -114,7 +114,7 @@ impl Header {
     /// Bytes of all elements.
     ///
     /// # Errors
-    /// Where there are at most so many bytes, and these are fewer.
+    /// If the elements need more than `most` bytes.
     pub fn bytes(&self, path: &Path, most: u64) -> Result<u64> {
         let sides = self.shape.iter().map(|&n| n as u128);
         let bytes = sides.fold(u128::from(self.element_bytes()), u128::saturating_mul);
@@ -142,8 +142,8 @@ fn nesting(text: &str) -> usize {
     most
 }
 
-/// Returns a dictionary as NumPy writes it under Python 3: without the L of a long integer and the b or u of a text, and
-/// with the types that are read by their standard names.
+/// Returns a dictionary as NumPy writes it under Python 3. Drops the L of a long integer and the b or u of a text, and
+/// gives the types that are read their standard names.
 fn cleaned(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut letters = text.chars().peekable();

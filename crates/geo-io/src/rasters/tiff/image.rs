@@ -1,8 +1,8 @@
 //! The first image of a TIFF, read as libtiff reads it.
 //!
-//! Writers leave out what the format asks for, or state it in another way: no lengths of strips, lengths of 0, numbers
-//! of signed types, a predictor beside a codec that has none, one strip for all. [`mended`] states the same in the form
-//! that `tiff-reader` takes. Blocks are unpacked by that crate, from the file, by the mended directory.
+//! Writers leave out what the format demands, or state it in another way. They write no lengths of strips or lengths of
+//! 0, numbers of signed types, a predictor beside a codec that has none, or one strip for all. [`mended`] states the
+//! same in the form that `tiff-reader` takes. That crate unpacks blocks from the file by the mended directory.
 
 use std::collections::BTreeMap;
 use std::io::Cursor;
@@ -112,8 +112,8 @@ impl Codec {
                     _ => "of an unknown kind",
                 };
                 return Err(format!(
-                    "its compression is {name} ({number}), which is not read: \
-                     `gdal_translate -co COMPRESS=DEFLATE` makes a file of it that is"
+                    "its compression is {name} ({number}), which geo-io does not read: \
+                     `gdal_translate -co COMPRESS=DEFLATE` makes a file that it reads"
                 ));
             }
         })
@@ -152,7 +152,7 @@ impl TiffImage {
         let options = OpenOptions {
             block_cache_bytes,
             block_cache_slots,
-            // What is asked for is held against the memory that is there, in `window`.
+            // `window` compares its need with the free memory.
             decode_output_bytes: usize::MAX,
             ..Default::default()
         };
@@ -169,7 +169,8 @@ impl TiffImage {
         }
         let is_lerc = directory.compression() == LercBlocks::CODE;
         if is_lerc && is_url(path) {
-            let reason = "it is packed by LERC, which is not read over HTTP: download it first";
+            let reason =
+                "it is packed by LERC, which geo-io does not read over HTTP: download it first";
             return Err(Error::malformed(path, reason));
         }
         let lerc = match is_lerc {
@@ -189,7 +190,7 @@ impl TiffImage {
         &self.directory
     }
 
-    /// What its samples are.
+    /// Returns the type and the layout of its samples.
     pub fn layout(&self) -> &RasterLayout {
         &self.layout
     }
@@ -252,8 +253,8 @@ impl TiffImage {
                         .map_err(|e| Error::read(&self.path, e))?;
                 if is_first {
                     let reason = format!(
-                        "its block {block} is packed by the first version of LERC, which is not read: \
-                         `gdal_translate -co COMPRESS=DEFLATE` makes a file of it that is"
+                        "its block {block} is packed by the first version of LERC, which geo-io does not read: \
+                         `gdal_translate -co COMPRESS=DEFLATE` makes a file that it reads"
                     );
                     return Err(Error::malformed(&self.path, reason));
                 }
@@ -263,7 +264,7 @@ impl TiffImage {
     }
 }
 
-/// What the bytes come from.
+/// Opens the source of the file's bytes.
 fn source(path: &Path) -> Result<SharedSource> {
     if is_url(path) {
         #[cfg(feature = "http")]
@@ -280,7 +281,7 @@ fn source(path: &Path) -> Result<SharedSource> {
     Ok(Arc::new(FileSource::open(path).map_err(|e| failed(path, e))?))
 }
 
-/// What an error of the reader is of a file: one of the system's or a server's, or damage.
+/// Turns an error of the reader into one of the file: of the system, of a server, or damage.
 fn failed(path: &Path, error: tiff_reader::error::Error) -> Error {
     match error {
         tiff_reader::error::Error::Io(reason, _) if is_url(path) => Error::read(path, reason),
@@ -299,9 +300,10 @@ fn unread(path: &Path, image: &Ifd, error: tiff_reader::error::Error) -> Error {
         (UnsupportedSampleFormat(5 | 6), _) => "complex numbers".to_owned(),
         _ => return Error::malformed(path, error),
     };
-    let known = "integers of 8, 16, 32 and 64 bits, unsigned ones of 1 to 16, and floats of 16, 32 and 64 are";
+    let known =
+        "integers of 8, 16, 32 and 64 bits, unsigned ones of 1 to 16, and floats of 16, 32 and 64";
     let reason = format!(
-        "its samples are {what}, which are not read; {known}: `gdal_translate -ot` converts"
+        "its samples are {what}, which geo-io does not read. It reads {known}: `gdal_translate -ot` converts"
     );
     Error::malformed(path, reason)
 }
@@ -317,7 +319,7 @@ fn mended(stated: &Ifd, length: u64) -> Result<(BTreeMap<u16, TagValue>, u64), S
                 .ok_or_else(|| format!("its tag {code}, {name}, holds other than it should"))?,
             None => tag.value.clone(),
         };
-        // Of two tags of a number the first counts.
+        // The first of two tags with one number counts.
         tags.entry(tag.code).or_insert(value);
     }
     let first = |tags: &BTreeMap<u16, TagValue>, code, default| {
@@ -329,7 +331,7 @@ fn mended(stated: &Ifd, length: u64) -> Result<(BTreeMap<u16, TagValue>, u64), S
         tags.remove(&PREDICTOR);
     }
     let mut block_bytes = 0;
-    // Of several bands a file is refused, whatever its blocks are.
+    // A file of several bands is refused later, whatever its blocks are.
     if first(&tags, BANDS, 1) == 1 {
         let [width, height] = [WIDTH, HEIGHT].map(|code| first(&tags, code, 0));
         let blocks = Blocks {
@@ -343,7 +345,7 @@ fn mended(stated: &Ifd, length: u64) -> Result<(BTreeMap<u16, TagValue>, u64), S
     Ok((tags, block_bytes))
 }
 
-/// Returns whole numbers that are not negative with so many bytes each; `None` for anything else.
+/// Returns non-negative whole numbers as numbers of `bytes` bytes each; `None` for anything else.
 fn of_width(value: &TagValue, bytes: usize) -> Option<TagValue> {
     macro_rules! signed {
         ($values:expr) => {
@@ -446,7 +448,7 @@ impl Blocks {
 }
 
 /// Returns the bytes to read for a block: the file has `there` bytes from the block's start on, and the block has `unpacked`
-/// bytes when it is unpacked. `None` where so few bytes cannot give so many.
+/// bytes when it is unpacked. `None` where so few bytes cannot give this many.
 fn length_of(codec: &Codec, stated: Option<u64>, there: u64, unpacked: u64) -> Option<u64> {
     if !codec.is_packed {
         // Whatever length is stated.

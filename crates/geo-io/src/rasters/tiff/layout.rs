@@ -1,11 +1,11 @@
 //! The layout of a TIFF: header, directories, tiles.
 //!
-//! The directories come first, that of the raster before those of its overviews, and then the tiles, those
-//! of the smallest overview first: the order of a cloud-optimised file (OGC 21-026), in which any reader
-//! finds its way as well. Tiles of 256 x 256 cells, floats with the floating-point predictor and bytes with
-//! the horizontal one, are packed on all cores, some rows of tiles at a time, while those before are
-//! written. A raster that is narrower or lower than a tile lies in strips of whole rows, or where the file is
-//! cloud-optimised in tiles that are as narrow or as low. Where the file may pass 4 GiB it is a BigTIFF.
+//! The directories come first, the raster's before those of its overviews. Then come the tiles, those of the smallest
+//! overview first. This is the order of a cloud-optimised file (OGC 21-026), and any reader can read it. Tiles have 256
+//! x 256 cells, floats with the floating-point predictor and bytes with the horizontal one. All cores compress some
+//! rows of tiles at a time, while the rows before are written. A raster that is narrower or lower than a tile lies in
+//! strips of whole rows; in a cloud-optimised file it lies in tiles as narrow or as low. Where the file may pass 4 GiB
+//! it is a BigTIFF.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -33,9 +33,9 @@ const DEFLATE_LEVEL: u32 = 3;
 /// Tiles that are packed together, at least.
 const BATCH: usize = 64;
 
-/// What tells GDAL that the file is laid out so (its documentation of the COG driver has the form): before a
-/// tile stands its length, behind it stand its last four bytes again, by which a reader that has the one
-/// finds the next, and sees whether the file was changed since.
+/// Tells GDAL how the file is laid out (its documentation of the COG driver has the form). A tile's length stands
+/// before it, and its last four bytes stand again behind it. So a reader that has one tile finds the next, and sees
+/// whether the file was changed since.
 const LAYOUT: &str = "LAYOUT=IFDS_BEFORE_DATA\nBLOCK_ORDER=ROW_MAJOR\n\
     BLOCK_LEADER=SIZE_AS_UINT4\nBLOCK_TRAILER=LAST_4_BYTES_REPEATED\n\
     KNOWN_INCOMPATIBLE_EDITION=NO\n ";
@@ -57,7 +57,7 @@ pub trait Sample: TiffWriteSample + Pod + Send + Sync {
     /// Returns what a file has for it.
     fn stored(self, nodata: f32) -> Self;
 
-    /// Returns whether one of the values would be lost, since it is what the file has where there is none.
+    /// Returns whether one of the values equals the file's mark for a missing value, and so would be lost.
     fn holds(values: &[Self], nodata: f32) -> bool;
 
     /// Puts the mean of what has a value, in each band of some cells, into a cell; of four bytes, which are colours, of what is not
@@ -139,7 +139,7 @@ impl Sample for u8 {
     }
 }
 
-/// The mean of bytes, rounded to the nearest; 0 of none.
+/// Returns the mean of bytes, rounded to the nearest; 0 for no bytes.
 fn rounded_mean(values: impl Iterator<Item = u32>) -> u8 {
     let (sum, count) = values.fold((0, 0), |(sum, n), v| (sum + v, n + 1));
     (sum + count / 2).checked_div(count).unwrap_or(0) as u8
@@ -181,8 +181,8 @@ pub(crate) struct Block {
 impl Block {
     /// Returns the block of a raster with these columns and rows.
     pub fn of((width, height): (usize, usize), options: &TiffOptions) -> Self {
-        // Sides of tiles are multiples of 16. Those of a narrow raster share its length evenly: a last tile that is all but
-        // empty would double it.
+        // Sides of tiles are multiples of 16. The tiles of a narrow raster share its length evenly: a nearly empty last
+        // tile would double it.
         let is_narrow = width.min(height) < TILE;
         let side = |side: usize| match is_narrow {
             true => side.div_ceil(side.div_ceil(TILE).max(1)).next_multiple_of(16),

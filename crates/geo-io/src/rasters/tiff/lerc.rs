@@ -1,8 +1,8 @@
 //! Blocks of a TIFF that LERC packs.
 //!
-//! LERC has two versions. A blob of the first, `CntZImage`, states its own columns and rows, and the decoder makes room for these
-//! before anybody compares them with the block's. No writer of TIFF makes such blobs: libtiff, and so GDAL, writes the second
-//! version alone. So a block that holds one is refused before it is decoded.
+//! LERC has two versions. A blob of the first, `CntZImage`, states its own columns and rows, and the decoder allocates
+//! memory for these before anybody compares them with the block's. No writer of TIFF makes such blobs: libtiff, and so
+//! GDAL, writes the second version alone. So a block that holds one is refused before it is decoded.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -12,10 +12,10 @@ use flate2::read::ZlibDecoder;
 use ruzstd::decoding::StreamingDecoder;
 use tiff_reader::ifd::{Ifd, LercAdditionalCompression};
 
-/// What a blob of the first version begins with.
+/// The first bytes of a blob of the first version.
 const FIRST: &[u8] = b"CntZImage";
 
-/// What one of the second begins with.
+/// The first bytes of a blob of the second version.
 const SECOND: &[u8] = b"Lerc2 ";
 
 /// The bytes of a blob up to its length, at most.
@@ -93,7 +93,7 @@ fn length_of(head: &[u8]) -> Option<u64> {
 mod tests {
     use super::*;
 
-    /// A blob of the second version with so many bytes behind its head.
+    /// A blob of the second version with this many bytes behind its head.
     fn second(version: i32, at: usize, behind: usize) -> Vec<u8> {
         let mut blob = [SECOND, &version.to_le_bytes()].concat();
         blob.resize(HEAD + behind, 0);

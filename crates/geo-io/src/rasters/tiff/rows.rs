@@ -1,9 +1,9 @@
 //! GeoTIFF of a raster that is not in memory.
 //!
-//! Its rows are asked for some at a time, from north to south: once, or three times where overviews and statistics
-//! come before the raster in the file. The first time gives the first overview, sums and extremes, the second the
-//! deviation from the mean, the third the raster. Overviews lie in unnamed files beside the output meanwhile. The
-//! file has the bytes that [`write_tiff`](crate::write_tiff) gives of the same values.
+//! The writer requests rows some at a time, from north to south: once, or three times if overviews and statistics come
+//! before the raster in the file. The first pass gives the first overview, sums and extremes, the second the deviation
+//! from the mean, the third the raster. Overviews lie in unnamed files beside the output meanwhile. The file has the
+//! bytes that [`write_tiff`](crate::write_tiff) gives of the same values.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -100,7 +100,7 @@ pub fn write_tiff_colour_rows<'a>(
     write(output.into(), place, size, 4, Stated { bands: None, options }, fill)
 }
 
-/// What a file states of its cells, and how it is written.
+/// The file's statements about its cells, and how it is written.
 struct Stated<'a> {
     /// `None` for colours.
     bands: Option<&'a Bands<'a>>,
@@ -256,7 +256,7 @@ fn survey<T: Sample>(
     Ok((overview, squares.into_iter().enumerate().map(of_band).collect()))
 }
 
-/// Rows that are gone through at once, of so many numbers each.
+/// Divides the rows, each of `width` numbers, into ranges that are read at once.
 fn strips(width: usize, height: usize) -> impl Iterator<Item = Range<usize>> {
     let step = (AT_ONCE / (width * TILE)).max(1) * TILE;
     (0..height).step_by(step).map(move |first| first..height.min(first + step))

@@ -85,7 +85,8 @@ impl SampleFile {
         let width = columns.len();
         let parts = || parts(size_of::<T>() as u64, self.blocks.rows, rows.clone(), width);
         let most = parts().map(|part| part.len()).max().unwrap_or(0);
-        // A sparse file of a few bytes may have any size; what is asked for must be there, a part of it twice.
+        // A sparse file of a few bytes may claim any size, so memory for the samples must be free first. One part is
+        // held twice.
         let bytes =
             |rows: usize| (rows as u64 * width as u64).saturating_mul(size_of::<T>() as u64);
         let asked = bytes(rows.len()).saturating_add(bytes(most));
@@ -240,7 +241,7 @@ impl Blocks {
     }
 }
 
-/// What is to be said of a file with further images, such as pages: overviews and masks are none.
+/// Describes a file with further images, such as pages. Overviews and masks are not further images.
 fn note_on_images(path: &Path, file: &TiffFile) -> Option<String> {
     const REDUCED_OR_MASK: u32 = 1 | 4;
     let kind = |image: &Ifd| image.tag(SUBFILE_TYPE).and_then(|tag| tag.value.as_u32());
@@ -259,8 +260,8 @@ fn note_on_images(path: &Path, file: &TiffFile) -> Option<String> {
 /// The tag that says what an image is to the others of its file.
 const SUBFILE_TYPE: u16 = 254;
 
-/// What is to be done about a mask.
-const INSTEAD: &str = "which pixels have a value, and is not read: NODATA is, which `gdalwarp -dstnodata -9999` makes of it";
+/// What to do about a mask instead.
+const INSTEAD: &str = "which pixels have a value, and geo-io reads NODATA instead: `gdalwarp -dstnodata -9999` makes it of a mask";
 
 /// Refuses a file that says by a mask as GDAL writes it which pixels have a value: by an image beside the first, or by a
 /// file beside it.

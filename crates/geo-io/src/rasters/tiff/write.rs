@@ -1,8 +1,8 @@
 //! GeoTIFF, readable by GDAL and everything built on it: values of float32, grey and coloured pictures.
 //!
-//! How the file is laid out, and packed on all cores, is [`crate::rasters::tiff::layout`]'s. Cloud-optimised, it has
-//! smaller and smaller copies beside the raster, each half the size of the one before down to a tile (means
-//! of the cells that have a value), and the raster's statistics as GDAL states them.
+//! [`crate::rasters::tiff::layout`] lays out the file, and compresses it on all cores. A cloud-optimised file has
+//! overviews beside the raster, each half the size of the one before, down to a tile; they are means of the cells that
+//! have a value. It also has the raster's statistics as GDAL states them.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -82,7 +82,7 @@ pub enum Cells<'a> {
     Values {
         /// The numbers.
         values: &'a [f32],
-        /// What the file holds where there is none.
+        /// The file's mark for a missing value.
         nodata: f32,
     },
     /// Several numbers a cell; NaN is written as NODATA.
@@ -275,7 +275,7 @@ fn write_bands(
     write(output, levels, options, tags, |v: f32| v.stored(nodata), f32::mean)
 }
 
-/// What a file says stands for no value.
+/// Returns the tag that states the mark for a missing value.
 pub(crate) fn nodata_tag(nodata: f32) -> Tag {
     let text = if nodata.is_nan() { "nan".to_owned() } else { nodata.to_string() };
     Tag::new(GDAL_NODATA, TagValue::Ascii(text))

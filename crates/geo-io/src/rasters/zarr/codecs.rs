@@ -56,7 +56,7 @@ impl Codecs {
                 "crc32c" if has_bytes => packed.push(Codec::Crc32c),
                 _ => {
                     return Err(format!(
-                        "its codec {name:?} is not read: bytes, gzip, zstd and crc32c are"
+                        "its codec is {name:?}: geo-io reads bytes, gzip, zstd and crc32c"
                     ));
                 }
             }

@@ -11,17 +11,17 @@ use crate::{Error, Number, Result, SampleType};
 /// Bytes of a `zarr.json` that are read at most.
 const MOST: u64 = 16 << 20;
 
-/// What an array is.
+/// The metadata of an array.
 #[derive(Clone, Debug)]
 pub(crate) struct Metadata {
     pub shape: Vec<u64>,
     /// Elements of a chunk along each dimension.
     pub chunk: Vec<u64>,
     pub sample_type: SampleType,
-    /// What elements of missing chunks are.
+    /// The value of elements in missing chunks.
     pub fill: Number,
     pub codecs: Codecs,
-    /// What stands between the numbers of a chunk's name, and whether `c` stands before them.
+    /// The separator between the numbers of a chunk's name, and whether `c` stands before them.
     pub separator: String,
     pub is_prefixed: bool,
     pub attributes: Map<String, Value>,
@@ -66,7 +66,7 @@ impl Metadata {
         let shape = numbers(&json["shape"], "shape")?;
         let grid = &json["chunk_grid"];
         if grid["name"] != "regular" {
-            return Err(format!("its chunk grid {} is not read: regular is", grid["name"]));
+            return Err(format!("its chunk grid is {}: geo-io reads regular ones", grid["name"]));
         }
         let chunk = numbers(&grid["configuration"]["chunk_shape"], "chunk_shape")?;
         if chunk.len() != shape.len() || chunk.contains(&0) {
@@ -79,15 +79,21 @@ impl Metadata {
         let is_prefixed = match key["name"].as_str() {
             Some("default") | None => true,
             Some("v2") => false,
-            Some(other) => return Err(format!("its chunk key encoding {other:?} is not read")),
+            Some(other) => {
+                return Err(format!(
+                    "its chunk key encoding is {other:?}: geo-io reads default and v2"
+                ));
+            }
         };
         let separator = key["configuration"]["separator"].as_str();
         let separator = separator.unwrap_or(if is_prefixed { "/" } else { "." }).to_owned();
         if !["/", "."].contains(&&separator[..]) {
-            return Err(format!("its separator {separator:?} of chunk keys is not read"));
+            return Err(format!(
+                "its separator of chunk keys is {separator:?}: geo-io reads / and ."
+            ));
         }
         if json["storage_transformers"].as_array().is_some_and(|list| !list.is_empty()) {
-            return Err("its storage transformers are not read".to_owned());
+            return Err("it has storage transformers, which geo-io does not read".to_owned());
         }
         let codecs = Codecs::read(&json["codecs"])?;
         let attributes = json["attributes"].as_object().cloned().unwrap_or_default();
@@ -148,7 +154,7 @@ fn sample_type(name: &Value) -> Result<SampleType, String> {
         "float16" => SampleType::F16,
         "float32" => SampleType::F32,
         "float64" => SampleType::F64,
-        _ => return Err(format!("its data type {name} is not read: integers and floats are")),
+        _ => return Err(format!("its data type is {name}: geo-io reads integers and floats")),
     })
 }
 

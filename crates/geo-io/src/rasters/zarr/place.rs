@@ -109,7 +109,7 @@ fn system(mapping: &Map<String, Value>, own: &Map<String, Value>) -> (bool, Opti
     (stated, of_text().or_else(of_object).or_else(of_code))
 }
 
-/// What an array says of the system it lies in, as GDAL reads it, and what its grid mapping says, as CF has it.
+/// Returns an array's attributes for its coordinate system, as GDAL reads it, and those of its grid mapping (CF).
 pub(crate) fn attributes(place: &Georeference) -> (Map<String, Value>, Map<String, Value>) {
     let (mut own, mut mapping) = (Map::new(), Map::new());
     own.insert("grid_mapping".into(), "spatial_ref".into());

@@ -25,11 +25,11 @@ use crate::{Bands, Compression, Error, Georeference, Result, TiffOptions};
 /// Columns and rows of a chunk.
 const CHUNK: u32 = 512;
 
-/// Writes a raster of f32 that need not fit the memory as Zarr of version 3: `fill` gives whole rows, from the first on, in
-/// one pass. Cells without a value are NaN. Of several bands the array has three dimensions.
+/// Writes a raster of f32 that need not fit the memory as Zarr of version 3: `fill` gives whole rows, from the first
+/// on, in one pass. Cells without a value are NaN. With several bands the array has three dimensions.
 ///
-/// The options' compression becomes gzip (deflate and LZW), zstd or none; a store has no overviews, whatever they say. The memory is that of
-/// 512 rows, a few times. The folder takes its name when all of it is there, and replaces only a store.
+/// The options' compression becomes gzip (deflate and LZW), zstd or none; a store has no overviews, whatever they say.
+/// Memory: a few times 512 rows. The folder takes its name when it is complete, and replaces only a store.
 ///
 /// # Errors
 /// - What `fill` gives.
@@ -244,7 +244,7 @@ fn packed(about: &Metadata, values: &[f32], columns: usize) -> Result<Vec<u8>> {
     about.codecs.pack(bytes).map_err(|e| Error::write(Path::new("a chunk"), e))
 }
 
-/// What a store is of.
+/// The parameters of a store.
 struct Spec<'a> {
     path: &'a Path,
     place: &'a Georeference,

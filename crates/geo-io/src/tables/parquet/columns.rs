@@ -52,7 +52,7 @@ impl Column {
         &self.of
     }
 
-    /// The values of so many rows.
+    /// The values of this many rows.
     pub fn read(&mut self, rows: usize) -> Result<Batch, String> {
         let (mut levels, mut repeats) = (Vec::new(), Vec::new());
         macro_rules! read {
@@ -124,7 +124,7 @@ impl Batch {
 
 const TIME: Field = Field::Other("a time");
 
-/// The date so many days after 1970 began (Howard Hinnant's days_from_civil, the other way).
+/// The date this many days after 1970 began (Howard Hinnant's days_from_civil, the other way).
 fn date(days: i64) -> Field {
     let days = days + 719_468;
     let (era, day_of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
@@ -175,7 +175,7 @@ fn integer(value: i64, bits: u32, of: &ColumnDescriptor) -> Field {
     })
 }
 
-/// A whole number with so many of its digits behind the point.
+/// A whole number with this many of its digits behind the point.
 fn decimal(value: i128, scale: usize) -> Field {
     let sign = if value < 0 { "-" } else { "" };
     let digits = format!("{:0>width$}", value.unsigned_abs(), width = scale + 1);

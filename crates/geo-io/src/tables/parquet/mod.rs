@@ -104,7 +104,7 @@ fn root_of(schema: &SchemaDescriptor, name: &str) -> Result<usize, String> {
     let fields = schema.root_schema().get_fields();
     let found = fields.iter().position(|field| field.name() == name);
     found.ok_or_else(|| {
-        format!("its geometry is said to be the column \"{name}\", which it does not have")
+        format!("it names the column \"{name}\" for its geometry, and has no such column")
     })
 }
 
@@ -133,11 +133,11 @@ fn form(schema: &SchemaDescriptor, root: usize, encoding: &str) -> Result<Form, 
             [leaf] if schema.column(leaf).physical_type() == Physical::BYTE_ARRAY => {
                 Ok(Form::Wkb(leaf))
             }
-            _ => Err("its geometry is said to be WKB, and is no column of bytes".to_owned()),
+            _ => Err("it states WKB for its geometry, which is no column of bytes".to_owned()),
         };
     }
     let kind = Kind::of(word).ok_or_else(|| {
-        format!("its geometry is encoded as {encoding}, which is not known: write it as WKB, as by ogr2ogr or GeoPandas")
+        format!("its geometry has the unknown encoding {encoding}: write it as WKB, as by ogr2ogr or GeoPandas")
     })?;
     Nested::new(schema, &leaves, kind).map(Form::Native)
 }
@@ -196,7 +196,7 @@ impl Table for Parquet {
 type Geometries = Vec<Result<Option<Geometry>, String>>;
 
 impl Parquet {
-    /// The geometries of so many rows.
+    /// The geometries of this many rows.
     fn geometries(&self, columns: &mut [Column], most: usize) -> Result<Geometries, String> {
         let found: Geometries = match &self.geometry {
             None => (0..most).map(|_| Ok(None)).collect(),

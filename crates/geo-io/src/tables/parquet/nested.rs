@@ -8,7 +8,7 @@ use super::columns::{Batch, Values};
 use super::{Geometries, Geometry};
 use crate::tables::Vertex;
 
-/// What geometries are.
+/// The kinds of geometries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Point,
@@ -98,7 +98,7 @@ impl Nested {
             .collect())
     }
 
-    /// What each row has: numbers of values in lists.
+    /// Returns each row's numbers, as values in lists.
     fn rows(&self, batch: &Batch) -> Result<Vec<Option<Node>>, String> {
         let (mut rows, mut values): (Vec<Option<Node>>, usize) = (Vec::new(), 0);
         let depth = self.has_element.len();
@@ -136,7 +136,7 @@ impl Nested {
         let lines = |node: &Node| node.list()?.iter().map(line).collect::<Result<Vec<_>, String>>();
         Ok(match self.kind {
             Kind::Point => match row {
-                // A list of no numbers, or a point of which the numbers are missing.
+                // An empty list, or a point without its numbers.
                 Node::List(list) if list.is_empty() => Geometry::Points(Vec::new()),
                 Node::Value(None) => Geometry::Points(Vec::new()),
                 row => Geometry::Points(vec![vertex(row)?]),

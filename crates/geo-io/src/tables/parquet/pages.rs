@@ -63,7 +63,7 @@ impl Unpacked {
                 (buf, *def_levels_byte_len as usize + *rep_levels_byte_len as usize)
             }
         };
-        let cut = || ParquetError::General("a page is cut short".to_owned());
+        let cut = || ParquetError::General("a page ends too early".to_owned());
         let mut bytes = buffer.get(..plain).ok_or_else(cut)?.to_vec();
         let packed = buffer.get(plain..).ok_or_else(cut)?;
         if !packed.is_empty() {

@@ -58,7 +58,7 @@ fn of_value(stated: &Value) -> Result<Crs, String> {
     found.ok_or_else(|| {
         let name = stated.get("name").or(Some(stated)).map(Value::to_string).unwrap_or_default();
         let name: String = name.chars().take(80).collect();
-        format!("the coordinate system that it states, {name}, is not known: write it in one of the EPSG list")
+        format!("it states the unknown coordinate system {name}: write it in one of the EPSG list")
     })
 }
 
@@ -73,7 +73,7 @@ pub(super) fn of_logical_type(
         let text = text.and_then(|entry| entry.value.as_deref());
         let value = text.and_then(|text| serde_json::from_str(text).ok());
         return of_value(&value.ok_or(format!(
-            "its coordinate system is said to be in \"{key}\", which is not there"
+            "it refers to \"{key}\" for its coordinate system, and has no such entry"
         ))?)
         .map(Some);
     }
@@ -91,7 +91,7 @@ pub(super) fn of_logical_type(
 pub(super) fn json_of(crs: Option<&Crs>) -> Result<Value, String> {
     crs.map_or(Ok(Value::Null), |crs| {
         crs.projjson().ok_or_else(|| {
-            format!("GeoParquet states systems as PROJJSON, and {crs} cannot be written so: give --crs with a code, or write another format")
+            format!("GeoParquet states systems as PROJJSON, and {crs} has no such form: give --crs with a code, or write another format")
         })
     })
 }

@@ -190,7 +190,7 @@ fn of_numbers(columns: &[(&str, ColumnType)]) -> Vec<Column> {
     columns.iter().map(column).collect()
 }
 
-/// What the values of a column are.
+/// The types of the columns.
 #[derive(Clone, Copy, Default)]
 struct Kinds {
     bools: bool,
@@ -401,7 +401,7 @@ fn write_values<T: DataType>(
     column.close()
 }
 
-/// What the metadata say of all geometries.
+/// The metadata about all geometries.
 #[derive(Default)]
 struct Summary {
     kinds: BTreeSet<String>,

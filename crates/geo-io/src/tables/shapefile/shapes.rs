@@ -97,13 +97,13 @@ pub(super) fn geometry(record: &[u8]) -> Result<Option<Geometry>, String> {
     }))
 }
 
-/// What is left of a record.
+/// The rest of a record.
 struct Bytes<'a>(&'a [u8]);
 
 impl Bytes<'_> {
     fn take(&mut self, count: usize) -> Result<&[u8], String> {
         let (taken, rest) =
-            self.0.split_at_checked(count).ok_or("its shape is cut short".to_owned())?;
+            self.0.split_at_checked(count).ok_or("its shape ends too early".to_owned())?;
         self.0 = rest;
         Ok(taken)
     }

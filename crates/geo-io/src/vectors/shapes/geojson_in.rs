@@ -209,7 +209,7 @@ fn system(member: &Value) -> Result<Option<Crs>, String> {
     let words = || {
         let stated = name.map_or_else(|| member.to_string(), |name| format!("{name:?}"));
         format!(
-            "its member \"crs\" states {stated}, which is not known: write the file in a system of the EPSG list, as by \
+            "its member \"crs\" states {stated}, an unknown system: write the file in a system of the EPSG list, as by \
              ogr2ogr -t_srs EPSG:4326"
         )
     };

@@ -1,8 +1,9 @@
 //! The jobs of copies, and which thread does them next.
 //!
-//! A piece to the device waits, is filled into a slot, is enqueued, and is done; its slot is on its way until somebody has
-//! waited for it. A piece from the device waits, is asked for with a slot, is on its way, has arrived, is drained, and is
-//! done. All of that is under one lock, which nobody holds for longer than it takes to go from one to the next.
+//! A piece to the device waits, is filled into a slot, is enqueued, and is done; its slot is on its way until somebody
+//! has waited for it. A piece from the device waits, gets a slot and is requested, is on its way, has arrived, is
+//! drained, and is done. One lock guards all of these states; a thread holds it no longer than one change of state
+//! takes.
 
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
@@ -51,7 +52,7 @@ impl Job {
     }
 }
 
-/// What becomes of a slot by a job.
+/// What a job did with its slot.
 pub(super) enum Done {
     Filled(Loaded),
     Sent(Sent),
@@ -87,7 +88,7 @@ pub(super) struct Work {
     pub resting: usize,
 }
 
-/// What is on its way on a stream.
+/// A copy that is on its way on a stream.
 trait Passing {
     fn queue(&self) -> Queue;
 }
@@ -108,7 +109,7 @@ impl Passing for Loaded {
 struct Line<T> {
     /// Pieces without a slot.
     waiting: VecDeque<Piece>,
-    /// What is on its way, the oldest first.
+    /// The copies on their way, the oldest first.
     passing: VecDeque<T>,
     /// The streams whose oldest somebody waits for; it is not among the others then.
     watched: Vec<Queue>,

@@ -38,9 +38,9 @@ struct Sources {
 pub(crate) struct Tree<'a> {
     levels: Vec<u32>,
     items: Vec<Item>,
-    /// What the points of each leaf are relative to.
+    /// The origin of each leaf's points.
     origins: Vec<[f64; 2]>,
-    /// Of leaves: what is far is expanded where it loses nothing.
+    /// Tests sums over leaves; far items are expanded only where f32 loses nothing.
     doubt: Doubt<'a>,
     points: Sources,
     nodes: Sources,
@@ -68,7 +68,7 @@ impl<'a> Tree<'a> {
             Item::around((l * LEAF..n.min((l + 1) * LEAF)).map(place).map(|place| (place, place)))
         };
         let mut items = parallel::map(n.div_ceil(LEAF), 64, leaf);
-        // The point in the middle of the order: where points crowd, there f32 should keep most.
+        // The point in the middle of the order is where points are dense: f32 keeps most digits near it.
         let origin = |l: usize| place(l * LEAF + LEAF.min(n - l * LEAF) / 2);
         let origins: Vec<[f64; 2]> = (0..items.len()).map(origin).collect();
         let along = |axis: usize| {

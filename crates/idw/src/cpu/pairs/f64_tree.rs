@@ -18,7 +18,7 @@ struct Source {
     sums: [f64; 5],
 }
 
-/// The items, leaves first; these have no nodes, since there would be as many as points.
+/// The items, leaves first. Leaves have no nodes, since they would have as many as points.
 pub(crate) struct Double {
     levels: Vec<u32>,
     items: Vec<Item>,
@@ -137,11 +137,11 @@ impl Double {
                 tree.walk(chunk, sums);
             }
             if is_x86_feature_detected!("avx512f") {
-                // SAFETY: the processor has these instructions: it was looked up.
+                // SAFETY: a check has found these instructions on the processor.
                 return unsafe { widest(self, chunk, sums) };
             }
             if is_x86_feature_detected!("avx2") {
-                // SAFETY: the processor has these instructions: it was looked up.
+                // SAFETY: a check has found these instructions on the processor.
                 return unsafe { wide(self, chunk, sums) };
             }
         }
@@ -175,7 +175,7 @@ impl Double {
         }
     }
 
-    /// Adds the points of a leaf of which so much counts.
+    /// Adds the points of a leaf; `share` says how much of it counts.
     #[inline(always)]
     pub fn add_leaf(&self, at: usize, share: Share, chunk: &Chunk, sums: &mut Sums) {
         // Points by their own coordinates: differences of these lose nothing.

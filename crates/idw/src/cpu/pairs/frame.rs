@@ -1,9 +1,9 @@
 //! What the sums over all points share, directly and with the expansion: places in units, and the targets
 //! of a chunk.
 //!
-//! Places are not moved, only scaled by a power of two: so the difference of two is that of their coordinates as given.
-//! Relative to the middle of the points they would be rounded by a share of the extent, which one stray point makes as
-//! large as it likes.
+//! Places are not moved, only scaled by a power of two, so the difference of two places is exactly that of their
+//! coordinates as given. Places relative to the middle of the points would be rounded by a share of the extent, and one
+//! outlier can make the extent any size.
 
 use crate::cpu::index::Index;
 
@@ -55,7 +55,8 @@ pub(crate) struct Chunk {
     pub z: [f64; MOST],
     pub exponents: [f64; MOST],
     pub same_row: bool,
-    /// Where each target leaves out the sorted point that it is: that of the first.
+    /// The sorted point that the first target leaves out, if each target leaves itself out; the next targets leave out
+    /// the points behind it.
     pub left_out: Option<usize>,
 }
 

@@ -153,7 +153,7 @@ impl Globe {
         limit.share([0, 1, 2].map(|k| [low[k] - around.high[k], high[k] - around.low[k]]))
     }
 
-    /// What an item stands for: points, or the nodes of the items below.
+    /// Returns the sources of an item: points, or the nodes of the items below.
     fn sources_of(&self, level: usize, at: usize) -> &[Source] {
         if level == 0 {
             return &self.points[at * LEAF..self.points.len().min((at + 1) * LEAF)];
@@ -176,11 +176,11 @@ impl Globe {
                 globe.walk(chunk, sums);
             }
             if is_x86_feature_detected!("avx512f") {
-                // SAFETY: the processor has these instructions: it was looked up.
+                // SAFETY: a check has found these instructions on the processor.
                 return unsafe { widest(self, chunk, sums) };
             }
             if is_x86_feature_detected!("avx2") {
-                // SAFETY: the processor has these instructions: it was looked up.
+                // SAFETY: a check has found these instructions on the processor.
                 return unsafe { wide(self, chunk, sums) };
             }
         }

@@ -86,7 +86,7 @@ fn add_up<L: Lanes>(of_tile: &[L; VECTORS], sums: &mut [f64; MOST]) {
 }
 
 impl<L: Lanes> Near<L> {
-    /// What y and the smoothing give to the square of the distance.
+    /// Returns the share of y and the smoothing in the square of the distance.
     #[inline(always)]
     fn of_y<const V: usize>(&self, q: usize, p: &Point<L, V>) -> L {
         let dy = p.y.sub(self.y[q]);

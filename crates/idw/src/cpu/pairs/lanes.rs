@@ -83,8 +83,9 @@ macro_rules! array {
 array!(f32, power);
 array!(f64, |x, exponent| x.powf(exponent));
 
-/// `x^exponent` for x above 0, within 3e-7 times the logarithm of the result: the exponent of x, the
-/// series of artanh for its mantissa, and that of the exponential for what is left of the product.
+/// `x^exponent` for x above 0, within 3e-7 times the logarithm of the result. It takes the logarithm of x from the
+/// exponent and a series of artanh for the mantissa, and multiplies. A series of the exponential gives the fraction of
+/// the product.
 #[inline(always)]
 pub(crate) fn power(x: f32, exponent: f32) -> f32 {
     // The mantissa between the root of a half and that of two.

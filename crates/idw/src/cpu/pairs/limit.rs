@@ -10,7 +10,7 @@ pub(crate) struct Limit {
     /// The square of the radius; infinite for an ellipse.
     square: f64,
     ellipse: Option<Ellipse>,
-    /// What makes ground units of differences: a power of two, so that it loses nothing.
+    /// The factor from differences to ground units: a power of two, so that it loses nothing.
     unit: f64,
 }
 
@@ -69,8 +69,8 @@ impl Limit {
         }
     }
 
-    /// How much of a box counts, all points of which differ from all targets by numbers of these intervals. Rounding keeps
-    /// the order of differences and of squares, so that no point of the box is decided otherwise.
+    /// Returns how much of a box counts, if all its points differ from all targets by numbers in these intervals.
+    /// Rounding keeps the order of differences and of squares, so the decision holds for each point of the box.
     pub fn share(&self, differences: [[f64; 2]; 3]) -> Share {
         let axes = differences.map(|axis| axis.map(|d| d * self.unit));
         let square = |of: fn([f64; 2]) -> f64| {

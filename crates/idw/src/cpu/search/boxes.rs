@@ -1,5 +1,5 @@
 //! Boxes of the index's cells around a place: which points may lie within a distance, and within what distance there
-//! may be as many as are wanted. They serve where points are about as dense as elsewhere; the rest is the tree's.
+//! may be as many as are wanted. They serve where points are about as dense as elsewhere; elsewhere the tree serves.
 
 use std::ops::Range;
 
@@ -159,7 +159,7 @@ impl CellBox {
     }
 }
 
-/// Of some columns of a row those that reach into a disc: the first, and the one behind the last.
+/// Returns those columns of a row that reach into a disc: the first, and the one behind the last.
 fn within_disc(c: &Cells, row: u32, [from, to]: [u32; 2], [x, y, radius]: [f64; 3]) -> (u32, u32) {
     let [low, high] = c.strip(row);
     // The slack of a box.

@@ -1,7 +1,7 @@
 //! The candidates of a patch, and their keys.
 //!
-//! A key is the square of a candidate's distance from a target, with the place of the candidate among all in its lowest
-//! bits: so a minimum of keys says whose it is. The squares are told apart by 42 bits of 52.
+//! A key is the square of a candidate's distance from a target, with the candidate's place among all in its lowest
+//! bits. So a minimum of keys says which candidate it is. Squares keep 42 of 52 bits to tell them apart.
 #![expect(clippy::needless_range_loop, reason = "as loops over lanes they become vectors")]
 
 use std::ops::Range;
@@ -12,14 +12,14 @@ use crate::cpu::search::min_lists::{LANES, Row};
 use crate::cpu::search::patch::Lanes;
 use crate::search::Search;
 
-/// Room for candidates; with fewer there are not too many.
+/// The most candidates; the arrays hold this many.
 pub(crate) const MOST: usize = 1 << 10;
 
 /// The bits of a key that say which candidate it is of.
 const PLACE: u64 = MOST as u64 - 1;
 
-/// The most points in the cells that candidates are sought in. Where a patch's have more, the targets are far from
-/// each other beside the points, or the cells are crowded.
+/// The most points in the cells that a patch searches for candidates. With more, either the targets are far apart
+/// compared with the points, or the cells hold too many points.
 const MAX_IN_CELLS: usize = 2 * MOST;
 
 /// The candidates of a patch: their places, and which of the sorted points they are.
@@ -27,7 +27,7 @@ pub(crate) struct Candidates {
     pub count: usize,
     pub at: Box<[[f64; MOST]; 3]>,
     pub sorted: Box<[u32; MOST]>,
-    /// How many points of cells were looked at: what searches cost.
+    /// How many points of cells were compared: what searches cost.
     pub looks: u64,
 }
 
@@ -52,7 +52,7 @@ pub(crate) fn place(key: f64) -> usize {
     (key.to_bits() & PLACE) as usize
 }
 
-/// What of a key, or of the square of a distance, orders by distance.
+/// Returns the bits of a key, or of the square of a distance, that order by distance.
 #[inline(always)]
 pub(crate) fn prefix(key: f64) -> u64 {
     key.to_bits() & !PLACE
@@ -101,13 +101,13 @@ impl Candidates {
             in_cells += run.len();
             in_cells <= MAX_IN_CELLS
         };
-        // Counted before any is looked at: a patch of targets far from each other ends here.
+        // Counts before it computes any distance: a patch of targets far from each other ends here.
         cells.are_few()
             && cells.runs(middle.index).all(&mut is_little)
             && cells.runs(middle.index).all(|run| self.extend(middle, run, most))
     }
 
-    /// Brings those of a run of sorted points.
+    /// Adds the candidates of a run of sorted points.
     fn extend(&mut self, middle: &Place, run: Range<usize>, most: f64) -> bool {
         self.looks += run.len() as u64;
         let [x, y, z] = &mut *self.at;
@@ -141,7 +141,7 @@ impl Seen<'_> {
                 seen.make_keys(first, rows);
             }
             if is_x86_feature_detected!("avx512f") {
-                // SAFETY: the processor has these instructions: it was looked up.
+                // SAFETY: a check has found these instructions on the processor.
                 return unsafe { widest(self, first, rows) };
             }
             if is_x86_feature_detected!("avx2") {

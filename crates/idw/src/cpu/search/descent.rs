@@ -1,13 +1,13 @@
-//! The neighbours of sixteen targets side by side, in the k-d tree: where cells do not serve, for points of any
+//! The neighbours of sixteen targets side by side, in the k-d tree. It serves where cells do not: for points of any
 //! density and targets however far from them.
 //!
-//! Plan: all targets go down together, to the leaves nearest to the middle of the patch first. A node is passed over where
-//! for every target it is farther than the last of that target's list; the points of a leaf give keys, of which the
-//! lists take the least (`min_lists`). A point is a candidate if any target may want it, so that those that the lists do not tell
-//! apart can be chosen from later. No radius is guessed, so none is wrong.
+//! Plan: all targets go down together, to the leaves nearest to the middle of the patch first. A node is skipped if for
+//! every target it is farther than the last entry of that target's list. The points of a leaf give keys, and the lists
+//! take the least of them (`min_lists`). A point is a candidate if any target may want it, so a later step can choose
+//! between points that the lists do not tell apart. No radius is guessed, so none is wrong.
 //!
-//! Where targets are far from each other beside the points, those between the middle and a target are each a little
-//! nearer to it than what came before, and all would be looked at. Such a patch begins with a few points near to each of its
+//! If targets are far from each other compared with the points, the points on the way from the middle to a target come
+//! nearer and nearer to it. The search would visit them all. Such a patch begins with a few points near to each of its
 //! targets.
 #![expect(clippy::needless_range_loop, reason = "as loops over lanes they become vectors")]
 
@@ -23,7 +23,7 @@ use crate::search::Search;
 /// Points whose keys are made before they are brought into the lists.
 const BLOCK: usize = 16;
 
-/// What is searched, and for what.
+/// The tree and the parameters of a search.
 #[derive(Clone, Copy)]
 pub(crate) struct Sought<'a, 'b> {
     pub index: &'a Index<'b>,
@@ -31,7 +31,7 @@ pub(crate) struct Sought<'a, 'b> {
     pub search: &'a Search,
 }
 
-/// What each target of a patch still wants.
+/// How far each target of a patch still searches.
 struct Wants {
     /// The square of the distance that counts.
     most: f64,
@@ -56,7 +56,7 @@ impl Together {
                 together.go_down(sought, patch)
             }
             if is_x86_feature_detected!("avx512f") {
-                // SAFETY: the processor has these instructions: it was looked up.
+                // SAFETY: a check has found these instructions on the processor.
                 return unsafe { widest(self, sought, patch) };
             }
             if is_x86_feature_detected!("avx2") {
@@ -74,7 +74,7 @@ impl Together {
         let mut wants = Wants::of(search);
         let first = firsts(sought, patch);
         let first = first.as_ref().map_or(&[][..], |first| &first[..]);
-        // Of points in one place the first: one more for those that are left out.
+        // The first points in one place are enough, and one more for those that are left out.
         let of_place = search.max_points as usize + 1;
         for (i, &node) in first.iter().enumerate() {
             let is_again = i > 0 && first[i - 1] == node;
@@ -99,7 +99,7 @@ impl Together {
         true
     }
 
-    /// Looks at points; false where the candidates become too many.
+    /// Compares points with the lists; false if the candidates become too many.
     #[inline(always)]
     fn look_at(&mut self, points: &[Point], sought: Sought, wants: &mut Wants) -> bool {
         self.way.looks += points.len() as u64;
@@ -125,8 +125,8 @@ impl Together {
         }
     }
 
-    /// Brings a few points, which lie among the candidates' room behind those that count, into the lists, and makes
-    /// candidates of those that any target wants.
+    /// Adds a few points to the lists, and makes candidates of those that any target wants. The points lie in the
+    /// candidates' array behind those that count.
     #[inline(always)]
     fn bring(&mut self, (first, len): (usize, usize), sought: Sought, wants: &mut Wants) {
         let Self { candidates, lanes, lists, .. } = self;
@@ -153,8 +153,8 @@ impl Together {
     }
 }
 
-/// The nodes that a patch looks at first, in their order: those around its targets, where these are far from each other beside the
-/// points.
+/// The nodes that a patch visits first, in their order. These are the nodes around its targets, if the targets are far
+/// apart compared with the points.
 #[inline(always)]
 fn firsts(sought: Sought, patch: &Patch) -> Option<[u32; LANES]> {
     let Sought { tree, search, .. } = sought;
@@ -182,7 +182,8 @@ impl Wants {
         Self { most: search.reach * search.reach, last, reach }
     }
 
-    /// Takes account of the last entries that are wanted. Of lists that are made anew they may be greater for a while.
+    /// Updates the reach from the last wanted entries. While lists are made anew, these entries may be greater for a
+    /// while.
     #[inline(always)]
     fn tell(&mut self, last: &Row) {
         for lane in 0..LANES {

@@ -11,7 +11,8 @@ pub(crate) struct Diagonal {
 }
 
 impl Diagonal {
-    /// Of a box from a lowest to a highest corner; `falls` has a bit for each axis along which it falls.
+    /// Returns the diagonal of a box from a lowest to a highest corner; `falls` has a bit for each axis along which the
+    /// diagonal falls.
     #[inline(always)]
     pub fn of([low, high]: [[f64; 3]; 2], falls: u32, per_square: f64, slack: f64) -> Self {
         let (mut from, mut along) = (low, [0.0; 3]);

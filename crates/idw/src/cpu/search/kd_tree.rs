@@ -1,17 +1,17 @@
 //! Points halved again and again: a k-d tree (Bentley 1975, doi:10.1145/361002.361007), to search neighbours wherever
 //! points lie.
 //!
-//! Plan: all points are the root. Along the longest side of the box of a node's points the half that lies lower
-//! becomes one child, the other half the other, down to leaves of a few points. The halves are by number, not by length:
-//! so the tree is as deep for a heap within a heap, or beside a point at the other end of the world, as for even
-//! points, and what a search looks at follows from how many neighbours it wants. On the sphere places are unit
-//! vectors, where neither pole nor date line is a special place.
+//! Plan: all points are the root. A node divides its points across the longest side of their box: the lower half
+//! becomes one child, the upper half the other, down to leaves of a few points. The halves have equal numbers of
+//! points, not equal lengths. So the tree is as deep for a cluster within a cluster, or beside a point at the other end
+//! of the world, as for even points. The nodes that a search visits depend on how many neighbours it wants. On the
+//! sphere places are unit vectors, for which neither pole nor date line is special.
 //!
 //! Where points lie along an oblique line, boxes say little: their corners reach far beyond the points. So a node also
 //! knows how near to a diagonal of its box they all are.
 //!
-//! Points in one place no box tells apart. They stay one leaf, however many they are, in the order of their
-//! indices: so a search that wants a few looks at the first of them.
+//! No box tells points in one place apart. They stay one leaf, however many they are, in the order of their indices, so
+//! a search for a few neighbours visits only the first of them.
 
 use std::ops::Range;
 
@@ -23,7 +23,7 @@ use crate::search::Ellipse;
 /// The most points of a leaf, unless they lie in one place.
 const LEAF: usize = 16;
 
-/// Of its length: points nearer to a diagonal lie along it.
+/// A share of a diagonal's length: points nearer to it than this lie along it.
 const THIN: f64 = 0.125;
 
 /// A point of the tree.
@@ -44,7 +44,7 @@ pub(crate) struct Node {
     /// 1 / the square of its length, if the points lie along it; else 0.
     per_square: f64,
     points: [u32; 2],
-    /// The second child; the first follows its parent. Of leaves 0.
+    /// The second child; the first follows its parent. 0 in a leaf.
     second: u32,
     /// Which diagonal: a bit for each axis along which it falls.
     falls: u32,
@@ -60,15 +60,15 @@ pub(crate) struct Halves {
 #[derive(Default)]
 pub(crate) struct Way {
     nodes: Vec<u32>,
-    /// How many nodes and points were looked at: what searches cost.
+    /// How many nodes and points were visited: what searches cost.
     pub looks: u64,
 }
 
 impl Halves {
-    /// Of places in the order of sorted points, whose indices are `order`.
+    /// Builds the tree of places in the order of sorted points, whose indices are `order`.
     ///
-    /// Work: for n points n log n, on all cores but for the first halvings. Memory: 32 bytes a point, and 80 a node, of
-    /// which there are about a fourth as many as points, at most.
+    /// Work: for n points n log n, on all cores but for the first halvings. Memory: 32 bytes a point, and 80 bytes a
+    /// node. There is at most about one node for four points.
     pub fn new(places: &[[f64; 3]], order: &[u32]) -> Self {
         let point = |i: usize| Point { place: places[i], sorted: i as u32 };
         let mut points = parallel::map(places.len(), FINE, point);
@@ -88,7 +88,7 @@ impl Halves {
         &self.nodes[at as usize]
     }
 
-    /// How deep nodes lie that have at least so many points, and less than twice as many and one.
+    /// Returns the level at which nodes have at least `count` points, and at most twice as many.
     pub fn level_with(&self, count: usize) -> u32 {
         (self.points.len() / count).checked_ilog2().unwrap_or(0)
     }
@@ -128,8 +128,8 @@ impl Node {
         self.points[0] as usize..self.points[1] as usize
     }
 
-    /// The square of the distance of a place from the box: computed as those of its points are, so that no rounding makes
-    /// it greater than theirs.
+    /// Returns the square of a place's distance from the box. It is computed as the distances of the box's points are,
+    /// so that no rounding makes it greater than theirs.
     #[inline(always)]
     pub fn squared(&self, at: [f64; 3]) -> f64 {
         let away = |axis: usize| beyond(self.low[axis], self.high[axis], at[axis]);
@@ -244,7 +244,7 @@ impl Way {
     }
 }
 
-/// Makes the nodes of some points, of which the first is the `first[0]`th node and the `first[1]`th point.
+/// Makes the nodes of some points. The first of them are the `first[0]`th node and the `first[1]`th point of the tree.
 fn divide(nodes: &mut [Node], points: &mut [Point], order: &[u32], first: [u32; 2]) {
     let [low, high] = box_of(points);
     let end = first[1] + points.len() as u32;

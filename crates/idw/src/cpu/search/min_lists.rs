@@ -1,5 +1,5 @@
-//! Lists of the least keys of sixteen targets side by side, in vectors of targets: 8 by AVX-512, 4 by AVX, and arrays
-//! that the compiler turns into what the processor has.
+//! Lists of the least keys of sixteen targets side by side, in vectors of targets: 8 by AVX-512, 4 by AVX. On other
+//! processors they are arrays that the compiler vectorises.
 
 /// Targets side by side.
 pub(crate) const LANES: usize = 16;
@@ -10,7 +10,8 @@ pub(crate) type Row = [f64; LANES];
 /// The longest list.
 pub(crate) const LONGEST: usize = 65;
 
-/// The length of lists of at least so many: of few, since each is compiled by itself. At most [`LONGEST`].
+/// Returns the compiled length of lists that hold at least `wanted` entries, at most [`LONGEST`]. There are few
+/// lengths, since each is compiled by itself.
 pub(crate) fn length(wanted: usize) -> usize {
     [5, 9, 13, 17, 33].into_iter().find(|&len| len >= wanted).unwrap_or(LONGEST)
 }
@@ -43,7 +44,7 @@ pub(crate) fn merge(rows: &[Row], lists: &mut [Row]) {
             merge_by::<x86::Avx>(rows, lists);
         }
         if is_x86_feature_detected!("avx512f") {
-            // SAFETY: the processor has these instructions: it was looked up.
+            // SAFETY: a check has found these instructions on the processor.
             return unsafe { widest(rows, lists) };
         }
         if is_x86_feature_detected!("avx") {
@@ -90,9 +91,9 @@ fn insert<V: Keys, const LEN: usize>(rows: &[Row], lists: &mut [Row]) {
 /// Keys that are sorted before they go into longer lists.
 const BATCH: usize = 16;
 
-/// Into longer lists keys go by batches: sorted, the batch takes the places of the greatest of a list where it has less,
-/// and a bitonic network (Batcher 1968, doi:10.1145/1468075.1468121) puts the list in order again. What finds no place gives
-/// the entry behind the list.
+/// Merges keys into longer lists by batches. A batch is sorted, and its least keys replace the greatest entries of a
+/// list where these are greater. Then a bitonic network (Batcher 1968, doi:10.1145/1468075.1468121) sorts the list
+/// again. The least key that found no place becomes the entry behind the list.
 #[inline(always)]
 fn merge_batches<V: Keys, const LEN: usize>(rows: &[Row], lists: &mut [Row]) {
     for at in (0..LANES).step_by(V::COUNT) {
@@ -122,7 +123,7 @@ fn merge_batches<V: Keys, const LEN: usize>(rows: &[Row], lists: &mut [Row]) {
     }
 }
 
-/// Sorts a batch: runs of 2, 4, 8 and 16 that rise, each of two halves, one of them taken from its end.
+/// Sorts a batch by rising runs of 2, 4, 8 and 16. Each run merges two halves; the network reads one of them backwards.
 #[inline(always)]
 fn sort<V: Keys>(batch: &mut [V; BATCH]) {
     exchange::<V, BATCH, 1>(batch);

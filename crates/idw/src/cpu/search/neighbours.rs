@@ -35,7 +35,7 @@ pub(crate) struct Candidate {
 }
 
 impl Candidate {
-    /// What orders candidates.
+    /// Returns the key that orders candidates.
     pub fn key(&self) -> (u64, u32) {
         // The bits of floats that are not negative are in the order of their values.
         (self.squared.to_bits(), self.index)
@@ -47,9 +47,9 @@ impl Candidate {
 pub(crate) struct Scratch {
     /// The neighbours, nearest first.
     pub candidates: Vec<Candidate>,
-    /// Whether there are as many as the parameters want.
+    /// Whether the search found as many as the parameters want.
     pub enough: bool,
-    /// Whether there are so many that they are summed without a list, which is empty.
+    /// Whether there are too many for a list, which is then empty: they are summed without one.
     pub many: bool,
     /// Where a search by itself goes on.
     pub way: Way,
@@ -114,7 +114,7 @@ impl Law {
     }
 }
 
-/// What the sums of weights and of weighted values, less their offset, give.
+/// Returns the mean from the sums of weights and of weighted values, less their offset.
 #[inline(always)]
 pub(crate) fn mean(range: Range, is_exact: bool, weights: f64, sum: f64) -> f64 {
     let offset = range.offset_of(is_exact);

@@ -4,7 +4,7 @@ use crate::cpu::index::Index;
 use crate::cpu::search::boxes::Place;
 use crate::cpu::search::min_lists::{LANES, Row};
 
-/// What distances are taken longer by, so that no rounding makes one too short.
+/// Distances are lengthened by this factor, so that no rounding makes one too short.
 pub(crate) const LONGER: f64 = 1.0 + 1e-9;
 
 /// No point.
@@ -28,7 +28,7 @@ pub(crate) struct Lanes {
 }
 
 impl<'a, 'b> Patch<'a, 'b> {
-    /// Of at least one target, each with the point that it leaves out.
+    /// Makes a patch of at least one target, each with the point that it leaves out.
     pub fn new(
         index: &'a Index<'b>,
         targets: impl Iterator<Item = ((f64, f64), Option<u32>)>,

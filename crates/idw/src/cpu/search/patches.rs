@@ -16,7 +16,7 @@ use crate::cpu::search::vector_weights::Abreast;
 use crate::search::Search;
 use crate::{Params, Targets};
 
-/// Patches in a row that cells did not serve: 2 to this, less one, are then left to the tree.
+/// After k patches in a row that the cells did not serve, the next 2^k - 1 go straight to the tree; k is at most this.
 const MAX_UNSERVED: u32 = 4;
 
 /// The targets of a search, by patches.
@@ -35,16 +35,16 @@ enum Order {
     Given,
     /// Targets that come one after the other along a curve.
     Curve(Vec<u32>),
-    /// So many columns and rows of a grid.
+    /// Rectangles of this many columns and rows of a grid.
     Grid { columns: usize, rows: usize },
 }
 
-/// What a thread has to itself.
+/// The state of one thread.
 #[derive(Default)]
 pub(crate) struct Own<'a> {
     /// The tree of the points, once it is wanted.
     halves: Option<&'a Halves>,
-    /// How many patches the cells did not serve, one after the other, and how many more are not asked of them.
+    /// How many patches in a row the cells did not serve, and how many more go straight to the tree.
     unserved: u32,
     unasked: u32,
     together: Together,
@@ -111,8 +111,8 @@ impl<'a> Patches<'a> {
         all.into_iter().take(count)
     }
 
-    /// What `of_patch` makes of some patches. Where it makes nothing, since the cells of the index do not serve, it is
-    /// called once more, with the tree of the points.
+    /// Returns what `of_patch` returns for some patches. If it returns `None`, since the cells of the index do not
+    /// serve, `map` calls it once more, with the tree of the points.
     pub fn map<R: Send>(
         &self,
         patches: Range<usize>,
@@ -150,8 +150,8 @@ impl<'a> Patches<'a> {
         Some(())
     }
 
-    /// Searches for the neighbours of a patch, and gives the first values of its targets, so many of each, one after
-    /// the other; nothing where that takes the tree.
+    /// Searches for the neighbours of a patch, and returns the first few values of each of its targets, one target
+    /// after the other. `None` if that needs the tree.
     pub fn values(
         &self,
         own: &mut Own,
@@ -217,7 +217,7 @@ impl<'a> Patches<'a> {
         is_taken.then_some(())
     }
 
-    /// How many points and nodes a search of all patches looks at.
+    /// How many points and nodes a search of all patches visits.
     #[cfg(test)]
     pub fn looks(&self) -> u64 {
         let [mut cells, mut tree] = self.ways();

@@ -1,5 +1,5 @@
-//! Searches wherever points lie: what they find, by the definition, and what they cost, in looks at points and nodes, which
-//! no other work on the machine changes.
+//! Searches wherever points lie: what they find, by the definition, and what they cost, in visits to points and nodes.
+//! Other work on the machine does not change these counts.
 
 use std::f64::consts::TAU;
 
@@ -16,7 +16,7 @@ use crate::{Params, Targets, TooFewPoints};
 
 type Cloud = (&'static str, Vec<[f64; 2]>);
 
-/// Clouds of so many points in the plane; the first are even.
+/// Clouds of this many points in the plane; the first are even.
 fn clouds(count: usize) -> Vec<Cloud> {
     let mut random = Random::new(11);
     let side = (count as f64 / 2.0).sqrt();
@@ -59,7 +59,7 @@ fn clouds(count: usize) -> Vec<Cloud> {
     ]
 }
 
-/// Clouds of so many points on the sphere; the first are even.
+/// Clouds of this many points on the sphere; the first are even.
 fn globes(count: usize) -> Vec<Cloud> {
     let mut random = Random::new(12);
     let mut of = |name: &'static str, place: &dyn Fn([f64; 2]) -> [f64; 2]| {

@@ -1,9 +1,9 @@
 //! The neighbours of a target that is searched by itself: in the cells around it, or in the k-d tree.
 //!
-//! Where about as many points lie as elsewhere, a radius that holds those wanted is estimated, and the points of the cells
-//! within are looked at. Else, and by quadrants, a search goes down the tree to the nearest leaves first, and keeps the
-//! nearest points as it meets them: a node farther than the last of these is passed over, and so is one that lies beside
-//! the quadrant or the ellipse.
+//! Where points are about as dense as elsewhere, the search estimates a radius that holds enough points, and visits the
+//! points of the cells within. Elsewhere, and for searches by quadrants, it goes down the tree to the nearest leaves
+//! first, and keeps the nearest points that it meets. It skips a node that is farther than the last of these points,
+//! and one that lies outside the quadrant or the ellipse.
 
 use kernels_rs::spatial::sphere;
 
@@ -22,7 +22,7 @@ const ALL_QUADRANTS: u8 = 4;
 /// How often a radius is widened before cells are given up.
 const MAX_TRIES: u32 = 4;
 
-/// Points that are looked at for each that may be listed, at most, before cells are given up.
+/// The most points to visit for each that may be listed, before the search leaves the cells for the tree.
 const MAX_LOOKS: usize = 8;
 
 /// A target as the search sees it.
@@ -110,7 +110,7 @@ impl Target<'_, '_> {
         if s.many == usize::MAX || index.geographic || s.ellipse.is_some() || radius.is_infinite() {
             return false;
         }
-        // What is left out is one point. Cells between those of two sides lie between the sides.
+        // The search leaves out one point. Cells between those of two sides lie between the sides.
         let (cells, half, mut wanted) = (&index.cells, 0.7 * radius, s.many + 2);
         let [x, y, _] = self.at.at;
         let (first, end) = (cells.column(x - half) + 1, cells.column(x + half));
@@ -220,7 +220,7 @@ impl Target<'_, '_> {
                 way.open(tree, (number, node), at);
                 continue;
             }
-            // Of points in one place the first: one more for the point that is left out.
+            // The first points in one place are enough, and one more for the point that is left out.
             let points = tree.points_of(node, wanted.saturating_add(1));
             way.looks += points.len() as u64;
             for point in points {

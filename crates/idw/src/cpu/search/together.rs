@@ -1,15 +1,15 @@
 //! The neighbours of sixteen targets side by side, which share nearly all of their candidates.
 //!
-//! Plan: the points within a radius of the patch's middle are brought together once. Each of them gets a key for
-//! each target (`candidates`); lists of the least keys, one entry more than neighbours are wanted, are kept in
-//! vectors of targets (`min_lists`). By the triangle inequality a list is certain where its last neighbour lies nearer than
-//! the radius less the way from target to middle; where one is not, it says what radius is enough. A patch begins
-//! with a little more than the one before needed. Where the cells around hold too many points, or too few, the patch
-//! goes down the k-d tree (`descent`), and has its lists from there.
+//! Plan: the points within a radius of the patch's middle are gathered once. Each of them gets a key for each target
+//! (`candidates`). Lists of the least keys, one entry more than neighbours are wanted, are kept in vectors of targets
+//! (`min_lists`). By the triangle inequality a list is certain if its last neighbour is nearer than the radius less the
+//! distance from target to middle. A list that is not certain says what radius is enough. A patch begins with a little
+//! more than the one before needed. Where the cells around hold too many points, or too few, the patch goes down the
+//! k-d tree (`descent`), and has its lists from there.
 //!
-//! Where the keys of two entries of a list, or of its last neighbour and the next, agree but for the place,
-//! as points of a lattice do and those in one place, the target's neighbours are chosen from the candidates by
-//! their distances and indices, as in a search by itself. So all ways have the same neighbours in the same order.
+//! Two entries of a list, or its last neighbour and the next, may have equal keys but for the place. Points of a
+//! lattice do, and points in one place. Then the target's neighbours are chosen from the candidates by their distances
+//! and indices, as in a search by itself. So all methods find the same neighbours in the same order.
 #![expect(clippy::needless_range_loop, reason = "as loops over lanes they become vectors")]
 
 use crate::TooFewPoints;
@@ -40,7 +40,7 @@ pub(crate) struct Together {
     pub lists: Vec<Row>,
     /// Where a search of the tree goes on.
     pub way: Way,
-    /// What the next patch begins with.
+    /// The radius that the next patch begins with.
     radius: Option<f64>,
 }
 
@@ -69,7 +69,7 @@ impl Together {
             self.list(&middle.index.order, search);
             let needed = self.needed(search, apart);
             if is_whole || radius >= limit || needed <= radius {
-                // To the next patch it is about as far as this one is wide: so much more is enough.
+                // The next patch is about as far away as this one is wide, so this much more is enough.
                 let wider = f64::min(needed * WIDER, needed + 2.0 * widest);
                 self.radius = Some(wider).filter(|radius| radius.is_finite());
                 return true;
@@ -137,7 +137,7 @@ impl Together {
         (sorted, squared)
     }
 
-    /// Which targets have their neighbours, and as many as are wanted, in the first entries of their lists.
+    /// Which targets have all their wanted neighbours in the first entries of their lists.
     #[inline(always)]
     pub fn settled(&self, search: &Search) -> [bool; LANES] {
         let wanted = search.max_points as usize;
@@ -191,7 +191,7 @@ impl Together {
         candidates.truncate(search.max_points as usize);
     }
 
-    /// What is at a place among the candidates, as a target sees it.
+    /// Returns the candidate at a place, as a target sees it.
     fn near(&self, index: &Index, lane: usize, place: usize) -> Candidate {
         let at = [0, 1, 2].map(|axis| self.candidates.at[axis][place]);
         let (squared, sorted) = (self.lanes.squared(lane, at), self.candidates.sorted[place]);

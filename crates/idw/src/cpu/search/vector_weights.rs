@@ -17,7 +17,7 @@ pub(crate) struct Abreast {
     /// Which targets are here; the others go by themselves.
     pub here: [bool; LANES],
     is_exact: [bool; LANES],
-    /// Neighbour j of each target: which of the sorted points, and its weight; 0 where there is none.
+    /// Neighbour j of each target: its place among the sorted points, and its weight; a missing neighbour weighs 0.
     neighbours: Vec<([u32; LANES], Row)>,
 }
 
@@ -35,7 +35,7 @@ impl Abreast {
                 a.weigh_all(together, search, params);
             }
             if is_x86_feature_detected!("avx512f") {
-                // SAFETY: the processor has these instructions: it was looked up.
+                // SAFETY: a check has found these instructions on the processor.
                 return unsafe { widest(self, together, search, params) };
             }
             if is_x86_feature_detected!("avx2") {

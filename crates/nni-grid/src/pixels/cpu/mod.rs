@@ -4,10 +4,9 @@
 //!
 //! 1. [`rasterise`]: points become the sites of the Voronoi raster, in input order, on one core.
 //! 2. `pba_voronoi::nearest_sites`: the nearest site of every pixel.
-//! 3. The query, in parallel over rows of cells: where the circle is small a cell looks at each of
-//!    its pixels, row by row of its spans, and sums the values of those that it steals; else it
-//!    goes over the rows of what it steals, by the same functions as the kernels
-//!    (`kernels_rs::nni::pixels::spans`).
+//! 3. The query runs in parallel over rows of cells. If its circle is small, a cell visits each of its pixels, row by
+//!    row of its spans, and sums the values of the pixels that it steals. Otherwise it walks over the rows of stolen
+//!    pixels, by the same functions as the kernels (`kernels_rs::nni::pixels::spans`).
 
 mod finish;
 mod query;
@@ -75,18 +74,18 @@ pub(crate) fn interpolate(input: &Input, params: &OnGrid, progress: &dyn Progres
     Ok(run.dem)
 }
 
-/// What a call works on.
+/// The state of a call.
 struct Run<'a> {
     input: &'a Input<'a>,
     extent: &'a Extent,
     params: &'a OnGrid,
     limits: &'a QueryLimits,
     progress: &'a dyn Progress,
-    /// Of the rows of the query circle.
+    /// The spans of the rows of the query circle.
     spans: Vec<i32>,
     /// The diagram, and that of the turned raster, once they have been made.
     nearest: Option<[Vec<u32>; 2]>,
-    /// What has been interpolated.
+    /// The result so far.
     dem: Dem,
 }
 

@@ -12,19 +12,19 @@ use crate::params::OnGrid;
 use crate::pixels::limits::QueryLimits;
 use crate::{Error, Result, ValueScale, Weights};
 
-/// What the queries look at.
+/// The data that all queries read.
 pub(super) struct Scene<'a, const N: usize> {
     pub nearest: &'a [u32],
     pub sites: &'a Sites<N>,
     pub raster: GridSpec,
     pub limits: &'a QueryLimits,
-    /// Of the rows of the query circle.
+    /// The spans of the rows of the query circle.
     pub spans: &'a [i32],
     pub scales: [ValueScale; N],
     pub params: &'a OnGrid,
 }
 
-/// What the queries give for each cell. `deviations` is empty unless the parameters want it.
+/// The results of the queries for each cell. `deviations` is empty unless the parameters want it.
 pub(super) struct Layers<const N: usize> {
     pub values: [Vec<f32>; N],
     pub counts: Vec<u32>,
@@ -32,7 +32,7 @@ pub(super) struct Layers<const N: usize> {
 }
 
 impl<const N: usize> Layers<N> {
-    /// Makes them the means with those of the turned raster; of the counts, the greater.
+    /// Replaces the layers by their means with the turned raster's; of two counts, takes the greater.
     pub fn unite(&mut self, turned: &Self) {
         let floats = |layer: &mut Vec<f32>, other: &Vec<f32>| {
             let last = other.len().wrapping_sub(1);
@@ -141,7 +141,7 @@ impl<const N: usize> Scene<'_, N> {
     ) -> Result<()> {
         let (width, height) = (self.params.grid.width as usize, self.params.grid.height as usize);
         let position = |i: usize| (self.params.supersample * (2 * i as u32 + 1)) as i32;
-        // Bands of rows, so that progress is told of from this thread.
+        // Bands of rows, so that this thread reports progress.
         let band = height.div_ceil(32);
         for first in (0..height).step_by(band) {
             progress.at("query", first as f64 / height as f64)?;
@@ -164,7 +164,7 @@ impl<const N: usize> Scene<'_, N> {
         Ok(progress.at("query", 1.0)?)
     }
 
-    /// What a query point steals: pixel by pixel in a small circle, else row by row.
+    /// Sums what a query point steals: pixel by pixel in a small circle, else row by row.
     fn areas(
         &self,
         cell: &impl Region,

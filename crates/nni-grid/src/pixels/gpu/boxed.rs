@@ -12,12 +12,12 @@ pub(super) struct Boxes {
 }
 
 impl Boxes {
-    /// Returns the boxes that are large enough for nearly all cells, for so many points on so many pixels.
+    /// Returns the boxes that are large enough for nearly all cells, for this many points on this many pixels.
     pub fn of(points: u64, pixels: u64) -> Self {
         Self { reach: kernels::boxed_reach(points, pixels) }
     }
 
-    /// The key of the kernels for these, and for so many values.
+    /// Returns the key of the kernels for these boxes, and for this many values.
     pub fn key(self, values: usize) -> (usize, i32) {
         (values, self.reach)
     }

@@ -70,7 +70,7 @@ pub(super) fn groups(
     (0..values).step_by(most).map(move |first| first..values.min(first + most))
 }
 
-/// What a group's kernels are told of its values.
+/// A group's values, as its kernels take them.
 pub(super) struct Group {
     /// The kernels, which may take more values than there are: then the last stands for them too.
     pub instances: Instances,

@@ -64,8 +64,8 @@ pub(crate) fn on_pixels(
     Ok(dem)
 }
 
-/// The sites of points and of the turned raster, with their diagrams: those given, or where there are none
-/// yet new ones.
+/// Returns the sites of points and of the turned raster, with their diagrams: the given ones, or new ones if there are
+/// none yet.
 fn sites_of(
     workspace: &mut Workspace,
     points: Part,

@@ -20,7 +20,7 @@ use crate::pixels::limits::QueryLimits;
 /// The Voronoi diagram of the points, and the values of its sites.
 pub(super) struct Sites {
     pub nearest: DeviceGrid<u32>,
-    /// Of all pixels: those of sites were written.
+    /// The values of all pixels; only sites have theirs written.
     pub values: Column<i32>,
     /// Whether `nearest` is of the raster turned by half a circle, whose values lie as in the other.
     pub is_turned: bool,
@@ -57,7 +57,7 @@ impl Sites {
     }
 }
 
-/// What the queries write, one element a cell.
+/// The results of the queries, one element a cell.
 pub(super) struct Cells {
     /// All cells' first value, then all cells' second, and so on for each that the kernels have.
     pub dem: Column<f32>,
@@ -261,7 +261,7 @@ impl<'a> Queries<'a> {
         let sums = sums.map(Column::input);
         let by_rows_of =
             query_left::Args { sites, limits, lattice, results, sums, deviations, left };
-        // SAFETY: lengths are as the kernels ask; the list has room for all cells.
+        // SAFETY: lengths are as the kernels demand; the list holds all cells.
         unsafe {
             self.gpu.enqueue(in_boxes, Blocks::x(tiles), in_boxes_of)?;
             self.gpu.enqueue(by_rows, Left::blocks(self.gpu), by_rows_of)?;

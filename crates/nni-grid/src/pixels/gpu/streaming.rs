@@ -1,9 +1,9 @@
 //! From host columns to a host array, with the copies beside the work.
 //!
-//! Two streams: one copies, one computes. All copies to the device are begun at once and arrive in that
-//! order. The values go first, so that their range, from which the fixed point follows, is known while
-//! coordinates are under way; points merge into pixels part by part as they arrive; and bands of the DEM go
-//! back while the next are interpolated. What is left between the copies is the Voronoi diagram.
+//! Two streams: one copies, one computes. All copies to the device are begun at once and arrive in that order. The
+//! values go first: their range, which sets the fixed point, is then known while coordinates are under way. Points
+//! merge into pixels part by part as they arrive, and bands of the DEM go back while the next are interpolated. Only
+//! the Voronoi diagram is left between the copies.
 
 use std::ops::Range;
 
@@ -30,7 +30,7 @@ const PART: usize = 1 << 20;
 /// Bands of the DEM.
 const BANDS: u32 = 8;
 
-/// What parameters or points want that [`interpolate_into`] does not give.
+/// Names an option or property of points that [`interpolate_into`] cannot serve, if there is one.
 pub(crate) fn beyond_streaming(input: &Input, params: &Params) -> Option<&'static str> {
     let wants = [
         (params.method != Method::Pixels, "exact weights"),
@@ -254,7 +254,7 @@ impl Copies {
 struct Bands<'a> {
     copies: &'a Copies,
     gpu: &'a Gpu,
-    /// What no band was copied to yet.
+    /// The cells that no band was copied to yet.
     values: &'a mut [f32],
     counts: Option<&'a mut [u32]>,
     under_way: Vec<Copying>,
@@ -266,8 +266,8 @@ impl Bands<'_> {
         let (copies, gpu, range) = (&self.copies.0, self.gpu, first..first + len);
         let (values, rest) = std::mem::take(&mut self.values).split_at_mut(len);
         self.values = rest;
-        // SAFETY: the arrays are borrowed until the copies have been waited for, which dropping them does at the
-        // latest; nobody touches them before, and nothing writes to the cells any more.
+        // SAFETY: the arrays are borrowed until the copies have been waited for, at the latest by dropping them. Nobody
+        // touches the arrays before, and nothing writes to the cells any more.
         unsafe {
             let copy = copies.begin_read(gpu, cells.dem.slice(range.clone())?, values)?;
             self.under_way.push(copy);

@@ -47,7 +47,7 @@ impl Turned {
     }
 }
 
-/// Makes of `len` cells from `first` on the means with those of the turned raster.
+/// Replaces `len` cells from `first` on by their means with the turned raster's cells.
 pub(super) fn unite(
     gpu: &Gpu,
     tallies: &mut Column<u64>,

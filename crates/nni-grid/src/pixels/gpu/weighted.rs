@@ -40,7 +40,7 @@ pub(super) fn query(
         scales: scales.input(),
         dem: cells.dem.output(),
     };
-    // SAFETY: lengths are as the kernels ask, which write every cell; the list has room for all.
+    // SAFETY: lengths are as the kernels demand, and the kernels write every cell; the list holds all cells.
     unsafe {
         let (sites, left) = (sites.input(), left.output());
         let arguments = weighted_boxed::Args { sites, lattice, weights, left };
@@ -64,7 +64,7 @@ fn gradients(gpu: &Gpu, sites: &mut Sites) -> Result<Column<f32>> {
     let in_boxes = gradients_boxed::find(|of| *of == key).expect("an instance for each");
     let by_rows = instances.of([gradients_left::one, gradients_left::two, gradients_left::four]);
     let (extent, reciprocal) = ([width as i32, height as i32], Width::reciprocal(width));
-    // SAFETY: lengths are as the kernels ask; the list has room for all sites.
+    // SAFETY: lengths are as the kernels demand; the list holds all sites.
     unsafe {
         let (sites, left) = (sites.input(), left.output());
         let to = gradients.output();

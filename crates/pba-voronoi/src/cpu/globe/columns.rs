@@ -12,19 +12,20 @@
 //!     solve(the rows after m, the candidates from the first of near on)
 //! ```
 //!
-//! **Rounding.** The winner is to be that of comparing the h of all sites as f64 rounds them. Let q lie after the last of `near`
-//! and w be in it; then q is farther than w at m by more than `slack`, less the rounding. Northward the difference of their h is
-//! part of a sine wave that is positive at m, and positive at the pole, where it is half the difference of the sines of the two latitudes;
-//! so it is above the lesser of the two all the way (a sine wave is concave where it is positive). `slack` is many times what
-//! rounding takes from any h of the raster, and so is the difference at the pole from those of candidates near it. So q loses
-//! to w in f64 too in every row before m. Southward likewise.
+//! **Rounding.** The winner must be the one that comparing the h of all sites as f64 rounds them would give. Let q lie
+//! after the last of `near`, and let w be in `near`. Then q is farther than w at m by more than `slack`, less the
+//! rounding. Northward, the difference of their h is part of a sine wave. It is positive at m, and at the pole, where
+//! it is half the difference of the sines of the two latitudes. A sine wave is concave where it is positive, so on the
+//! whole way the difference is above the lesser of these two. `slack` is many times the rounding of any h of the
+//! raster; so is the difference at the pole, even between candidates near it. So q loses to w in f64 too in every row
+//! before m. Southward the same holds.
 //!
-//! **Sites part a column.** A pixel that is a site is its own winner, and the only candidate that is near it: of the rows between two
-//! sites no candidate beyond either wins. So each such run of rows is halved by itself, and where a run's candidates are down to one, it
-//! wins all rows that are left.
+//! **Sites divide a column.** A pixel that is a site is its own winner, and no other candidate is near it. In the rows
+//! between two sites no candidate beyond either site wins. So each such run of rows is halved by itself. Once a run has
+//! one candidate left, this wins all remaining rows.
 //!
-//! **Cost.** Of land and oceans in 43200 x 21600 pixels one row in 17 is compared with candidates, 7 a pixel in all, in
-//! vectors. A candidate whose difference of latitudes alone is more than the h of another is left out.
+//! **Cost.** For land and oceans in 43200 x 21600 pixels, one row in 17 is compared with candidates, in vectors: 7
+//! comparisons a pixel in all. A candidate is left out if its difference of latitudes alone exceeds the h of another.
 
 use std::ops::Range;
 
@@ -39,7 +40,7 @@ const VECTOR: usize = 8;
 /// Candidates beyond which it is worth finding out which can win at all.
 const MANY: usize = 48;
 
-/// What a task keeps from group to group. Of a group's columns one follows the other, each as tall as the raster.
+/// What a task keeps from group to group. A group's columns follow one another, each as tall as the raster.
 pub(super) struct Scratch<C> {
     /// The columns of the candidates.
     pub candidates: Vec<C>,
@@ -49,7 +50,8 @@ pub(super) struct Scratch<C> {
     pub squares: Vec<f64>,
     /// g of a column.
     pub gaps: Vec<f64>,
-    /// A of rows from the raster's last to its first, and back: that of a difference d of rows stands at `rows - 1 + d`.
+    /// The table A for differences of rows, from the raster's last row to its first and back. The difference d stands
+    /// at `rows - 1 + d`.
     pub along: Vec<f64>,
     /// Parts to be solved: rows, and candidates.
     parts: Vec<[u32; 4]>,

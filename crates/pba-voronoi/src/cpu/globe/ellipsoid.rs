@@ -1,15 +1,17 @@
 //! Nearest sites on the WGS 84 ellipsoid.
 //!
-//! **Rows.** From a place to one parallel a geodesic is the longer, the farther apart the two are in longitude: where the end of a geodesic moves
-//! along its parallel, the length grows by the cosine of the angle between the two, which is not negative as long as the geodesic is a
-//! shortest one and leads that way. So in a row of sites the candidate is that of the sphere.
+//! **Rows.** A geodesic from a place to one parallel is the longer, the farther apart its ends are in longitude. As its
+//! end moves along the parallel, the length grows by the cosine of the angle between the two. This cosine is not
+//! negative as long as the geodesic is a shortest one and leads that way. So in a row of sites the candidate is that of
+//! the sphere.
 //!
-//! **Columns.** An ellipsoid of revolution has no cut that a column meets once, so winners' rows may go back. But lengths are near those
-//! on the sphere: a step of latitude has M = a (1 - e2) / (1 - e2 sin^2 phi)^(3/2) metres a radian, one of longitude N cos(phi), N = a / (1 - e2
-//! sin^2 phi)^(1/2), where the sphere of radius 1 has 1 and cos(phi). Both M and N are at least [`LEAST`], so no curve on the ellipsoid is
-//! shorter than so many times the same curve on the sphere, and no geodesic shorter than so many times the arc. A candidate whose arc is more
-//! than the length of a known geodesic by [`LEAST`] is farther, and all others are measured: M and N are at most 1.0102 times [`LEAST`],
-//! so they are few.
+//! **Columns.** An ellipsoid of revolution has no cut that a column meets once, so winners' rows may go back. But
+//! lengths are close to those on the sphere. A step of latitude has M = a (1 - e2) / (1 - e2 sin^2 phi)^(3/2) metres a
+//! radian, and one of longitude N cos(phi), N = a / (1 - e2 sin^2 phi)^(1/2). The sphere of radius 1 has 1 and
+//! cos(phi). Both M and N are at least [`LEAST`], so a curve on the ellipsoid is at least [`LEAST`] times as long as
+//! the same curve on the sphere. Likewise a geodesic is at least [`LEAST`] times the arc. So a candidate is farther if
+//! its arc times [`LEAST`] is more than the length of a known geodesic. All others are measured; they are few, since M
+//! and N are at most 1.0102 times [`LEAST`].
 
 #[cfg(feature = "ellipsoid")]
 use geographiclib_rs::{Geodesic, InverseGeodesic};
@@ -72,7 +74,7 @@ impl Ellipsoid {
             let window = (row + 1).saturating_sub(reach)..(row + reach).min(height);
             let parts = along[window.clone()].iter().zip(&scratch.gaps[window.clone()]);
             for (other, (along, gap)) in window.zip(parts) {
-                // Of a row without sites it is infinite, at a pole no number.
+                // In a row without sites it is infinite, and at a pole it is NaN.
                 let is_near = along + cosine * gap <= most;
                 if !is_near || other as u32 == nearest {
                     continue;

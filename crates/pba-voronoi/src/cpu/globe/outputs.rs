@@ -24,7 +24,7 @@ pub(super) struct Poles([Option<(usize, u32)>; 2]);
 
 impl Poles {
     pub fn of<C: Column>(candidates: &Candidates<C>, tables: &Tables) -> Self {
-        // Of the northernmost row with sites and of the southernmost.
+        // The sites of the northernmost row with sites and of the southernmost.
         let site = |row: usize, winner: Option<&u32>| {
             let winner = *winner.filter(|_| tables.is_pole(row as u32))?;
             // Each site is its own candidate.
@@ -185,7 +185,7 @@ impl<'a> Sinks<'a> {
         }
     }
 
-    /// What was written.
+    /// Returns the written outputs as a diagram.
     pub fn into_diagram(self) -> Result<Diagram> {
         let grid = self.grid;
         let short = raster(self.nearest, grid)?.map(Integers::U32);

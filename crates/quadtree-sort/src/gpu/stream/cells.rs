@@ -106,7 +106,7 @@ impl<'a> Keys<'a> {
     /// The points of the cells some levels below each of a level's, which are sorted.
     fn count_in(&self, large: &[u64], level: u32, levels: u32) -> Vec<u64> {
         let below = 2 * (level - key_level(self.frame));
-        // Those of them in each cell of the keys' level.
+        // The range of the large cells in each cell of the keys' level.
         let among = |key| {
             let cell = code_of(key, self.frame);
             let first = |cell: u64| large.partition_point(|&code| code >> below < cell);
@@ -239,8 +239,8 @@ fn count_by(len: usize, cells: usize, count: impl Fn(Range<usize>, &mut [u32]) +
     counts.into_iter().map(u64::from).collect()
 }
 
-/// The parts of a cell with at most so many points each, from the counts of its cells some levels below, which are not
-/// divided further.
+/// Divides a cell into parts with at most `most` points each, by the counts of its cells some levels below. Those cells
+/// are not divided further.
 fn divide(cell: Cell, counts: &[u64], most: u64, cells: &mut Vec<Cell>) {
     if cell.points == 0 {
         return;

@@ -14,7 +14,7 @@ const LEFT_OUT: u16 = u16::MAX;
 /// time before the other.
 const BLOCK: usize = 8192;
 
-/// What makes keys.
+/// Makes the keys of points.
 pub(super) struct Coder {
     pub frame: Frame,
     /// The level whose cells they are of.
@@ -39,7 +39,7 @@ impl Coder {
             let (keys, of_block) = self.code(keys, x, y);
             ranges = [0, 1].map(|axis| Range::join(ranges[axis], of_block[axis]));
             for &key in keys {
-                // There is none for those left out.
+                // Points that are left out have no count.
                 if let Some(count) = counts.get_mut(usize::from(key)) {
                     *count += 1;
                 }
@@ -82,7 +82,7 @@ impl Coder {
                 && is_x86_feature_detected!("avx512bw")
                 && is_x86_feature_detected!("avx512dq")
             {
-                // SAFETY: the processor has these instructions: it was looked up.
+                // SAFETY: a check has found these instructions on the processor.
                 return unsafe { widest(self, keys, x, y) };
             }
             if is_x86_feature_detected!("avx2") {

@@ -1,16 +1,16 @@
 //! The nodes of a tree from those of its batches.
 //!
-//! Of a batch's nodes, level after level, the device gives the points of each and which quadrants are its children: a
-//! quarter of their bytes. All else follows from the nodes before: a child's code and first point from its parent and the
-//! children before it, and its own first child from how many children the nodes of its level have before it. So each
-//! piece of the tree is written once, in one pass, where it belongs.
+//! For each node of a batch, level after level, the device returns its points and which quadrants are its children: a
+//! quarter of the node's bytes. The rest follows from the nodes before. A child's code and first point follow from its
+//! parent and the children before it. A node's first child follows from how many children the nodes of its level have
+//! before it. So each piece of the tree is written once, in one pass, where it belongs.
 //!
-//! A piece is cut into parts, by the first of its levels with some hundred nodes: what is below some of these nodes is a
-//! part, and on each level its nodes follow each other. How many they are follows from the level above. First the pieces' nodes
-//! down to that level are written, and then all cores take a part after the other.
+//! A piece is cut into parts at the first of its levels with some hundred nodes. A part is what lies below some of
+//! these nodes, and on each level its nodes follow each other. The level above tells how many they are. First the
+//! pieces' nodes down to that level are written; then all cores take one part after the other.
 //!
-//! A cell with points in several batches is a node of each of them: of one level after the other, down to where the last
-//! cell of a batch and the first of the next part ways.
+//! A cell with points in several batches is a node of each of them. This holds level after level, down to where the
+//! last cell of a batch and the first of the next differ.
 
 use bytemuck::{Pod, Zeroable};
 use gpu_core::host_memory;
@@ -20,7 +20,7 @@ use rayon::prelude::*;
 use crate::tree::Node;
 use crate::{Error, Result};
 
-/// What does not follow from other nodes; see `kernels_rs::quadtree::shorten`.
+/// The part of a node that does not follow from other nodes; see `kernels_rs::quadtree::shorten`.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(transparent)]
 pub(super) struct Brief(u64);
@@ -58,7 +58,7 @@ impl Brief {
 
 /// Where a piece's nodes are on the host, level after level.
 pub(super) enum Briefs<'a> {
-    /// In a part of the memory for those of all pieces: a few large pages, which come and go fast.
+    /// In a part of the memory for all pieces' nodes: a few large pages, which the system maps and unmaps fast.
     Shared(&'a mut [Brief]),
     /// In memory of its own.
     Own(Vec<Brief>),
@@ -89,7 +89,7 @@ pub(super) struct Piece<'a> {
     pub ends: [(u64, u32); 2],
 }
 
-/// The first level of a piece with so many nodes is where its parts begin.
+/// A piece's parts begin at its first level with this many nodes.
 const CUT: usize = 256;
 
 /// Parts of a piece, at most.
@@ -143,7 +143,7 @@ impl Level<'_> {
     }
 }
 
-/// What of a piece is written at a time.
+/// The arrays of a piece that one step writes.
 #[derive(Default)]
 struct Rooms<'a> {
     /// The levels down to the one that parts begin below.
@@ -210,8 +210,8 @@ pub(super) fn join(pieces: &[Piece<'_>]) -> Result<Vec<Node>> {
     Ok(nodes)
 }
 
-/// How many of a piece's nodes each level has, as many as the one above has children: all of them, down to the level that
-/// parts begin below, and of each part.
+/// How many of a piece's nodes each level has, which is how many children the level above has. Counts all nodes down to
+/// the level below which parts begin, and then those of each part.
 fn levels(nodes: &[Brief]) -> Vec<Vec<usize>> {
     let (mut rest, mut count) = (nodes, vec![nodes.len().min(1)]);
     let mut counts = Vec::new();
@@ -236,7 +236,7 @@ fn cut(nodes: usize) -> Vec<usize> {
     (0..PARTS).map(|part| end(part + 1) - end(part)).collect()
 }
 
-/// The deepest level of which each piece shares its first node with the piece before.
+/// For each piece, the deepest level at which it shares its first node with the piece before.
 fn shared(pieces: &[Piece<'_>]) -> Vec<Option<u32>> {
     let with_before = |pair: &[Piece<'_>]| {
         let ([_, (last, of_last)], [(first, of_first), _]) = (pair[0].ends, pair[1].ends);
@@ -282,7 +282,7 @@ fn rooms<'a>(
     rooms
 }
 
-/// Writes levels, of which the first is given with the nodes above. What is below the last begins at a place.
+/// Writes levels. The nodes above the first are `above`; the level below the last begins at `below`.
 fn write(first: usize, above: &[Node], levels: &mut [Level<'_>], below: usize) {
     for number in 0..levels.len() {
         let first_child = levels.get(number + 1).map_or(below, |level| level.at);

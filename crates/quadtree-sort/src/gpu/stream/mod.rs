@@ -5,14 +5,15 @@
 //!    of every batch are brought together, in the order as given, where the tree will have them ([`scatter`]). So the
 //!    tree's own columns are all the host memory that this takes, beside two bytes a point.
 //! 3. The device builds the tree over each batch, by the same steps as any other, and the columns come back in order to
-//!    where they came from. While one batch is built, the two before are copied out and the one after in: with one,
-//!    copies would come to their end before the tree does, and the bus would stand until the next begin.
-//! 4. The nodes of all batches, level by level, are the tree's; the host makes them from what does not follow from others
-//!    ([`join`]). A cell that batches share is a node of each of them, and one of the tree.
+//!    where they came from. While one batch is built, the two before are copied out and the next is copied in. With
+//!    only one being copied out, its copies would end before the tree is built, and the bus would idle until the next
+//!    begin.
+//! 4. The nodes of all batches, level by level, are the tree's. The host completes them from the part that the device
+//!    returns ([`join`]). A cell that batches share is a node of each of them, and one of the tree.
 //!
-//! A batch knows the cells that it begins and ends with, and divides what is above them, as the whole tree does, even
-//! where it has too few points of it. Of every other cell it has all points or none. So its nodes are those of the whole
-//! tree over its points.
+//! A batch knows the cells that it begins and ends with. It divides the cells above them as the whole tree does, even a
+//! cell of which it has too few points. Every other cell has all of its points in the batch or none. So the batch's
+//! nodes are those of the whole tree over its points.
 
 mod cells;
 mod code;
@@ -40,8 +41,8 @@ const INPUTS: usize = 2;
 /// Batches that are copied out while another is built.
 const GOING: usize = 2;
 
-/// Bytes of device memory for each point of a batch, beside nodes: as it is given, 20; as it is built, 72; its order as
-/// given, 4; and as it is copied out, 20.
+/// Bytes of device memory for each point of a batch, beside nodes. The batch as given takes 20, as it is built 72, its
+/// order as given 4, and as it is copied out 20.
 const POINT_BYTES: u64 = (20 * INPUTS + 72 + 4 + 20 * GOING) as u64;
 
 /// Bytes of device memory beside the points.
@@ -50,16 +51,16 @@ const FIXED_BYTES: u64 = 1 << 20;
 /// The least points of a batch that are worth a launch.
 const LEAST_BATCH: u64 = 1024;
 
-/// The most points of a batch: more would not be copied faster, and none be copied beside.
+/// The most points of a batch. A larger batch would not be copied faster, and no other batch could be copied beside it.
 const MAX_BATCH: u64 = 1 << 24;
 
-/// Batches that the points of a batch of the least size may be one of: the host numbers them by 16 bits.
+/// The most batches when each has the least size: the host numbers batches by 16 bits.
 const MAX_BATCHES: u64 = 1 << 14;
 
-/// A batch is made of cells of at most such a part of it.
+/// A batch is made of cells with at most this part of its points.
 const CELLS_OF_BATCH: u64 = 4;
 
-/// Nodes for each threshold of points that a build has room for at first, as most trees have fewer.
+/// Nodes for each threshold of points that a build allocates at first: most trees have fewer.
 const USUAL_NODES: u64 = 6;
 
 /// How many nodes a batch usually has, at most.
@@ -69,7 +70,7 @@ fn usual_nodes(points: u64, params: &Params) -> u64 {
 
 /// The most points of a batch under a budget.
 fn capacity(points: usize, params: &Params, budget: u64) -> Result<u64> {
-    // Room for nodes while they are made, and what is copied out of them and of those before.
+    // Memory for nodes while they are made, and for the copies of them and of the batches before.
     let of_nodes = USUAL_NODES * (size_of::<Node>() + (1 + GOING) * size_of::<Brief>()) as u64;
     let of_nodes = of_nodes.div_ceil(params.threshold.into());
     let of_point = POINT_BYTES + of_nodes;
@@ -103,7 +104,7 @@ pub(crate) fn build(
     let batches = cells::batches(&cells, capacity);
     progress.at("scatter", 0.0)?;
     let mut columns = scatter(&keys.numbered(&batches))?;
-    // Of this memory what is not written to is not there. Without it each batch has its own.
+    // Pages of this memory that nobody writes do not exist. Without it each batch has its own memory.
     let usual = |batch: &Batch| usual_nodes(batch.points, params);
     let room = batches.iter().map(usual).sum::<u64>() as usize;
     let mut briefs = host_memory::zeroed(room).unwrap_or_default();
@@ -126,7 +127,7 @@ struct Part<'a> {
     order: &'a mut [u32],
 }
 
-/// Room for a batch on the device, as it is given.
+/// Memory for a batch on the device, as it is given.
 struct Input {
     x: Column<f64>,
     y: Column<f64>,
@@ -287,8 +288,8 @@ impl<'a> Pipeline<'a> {
     /// Begins the copies of a batch as it is given, which the input's stream is waited for by the one that copies.
     fn come(&self, input: &mut Input, part: &Part<'_>) -> Result<[Copying; 3]> {
         let (gpu, len) = (&self.inward, part.x.len());
-        // SAFETY: the batch is copied out only after its tree was built, which waits for these copies; nothing else is
-        // under way with the input, whose stream has been waited for. It outlives the copies, which are not forgotten.
+        // SAFETY: the batch is copied out only after its tree was built, which waits for these copies. Nothing else
+        // uses the input: its stream has been waited for. The input outlives the copies, which are not forgotten.
         unsafe {
             Ok([
                 gpu.begin_write(input.x.slice_mut(0..len)?, part.x)?,
@@ -310,8 +311,8 @@ impl<'a> Pipeline<'a> {
             true => Briefs::Shared(take(briefs, count)),
             false => Briefs::Own(host_memory::zeroed(count)?),
         };
-        // SAFETY: the part was read before its tree was built, and belongs to the pass until that has waited for the copies;
-        // they are not forgotten, and what they read goes after them.
+        // SAFETY: the part was read before its tree was built, and belongs to the pass until the pass has waited for
+        // the copies. The copies are not forgotten, and are dropped before the columns that they read.
         let copies = unsafe {
             [
                 gpu.begin_read(after, (&built.x).into(), part.x)?,

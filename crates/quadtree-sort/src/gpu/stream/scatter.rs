@@ -1,9 +1,9 @@
 //! Points brought together by batches.
 //!
-//! Each thread takes a piece of the points after the other, and each piece has its room in every batch, so that the order
-//! is the same on any number of cores. A point after another goes to another batch; written one by one, each would bring
-//! its line of memory into the cache and push another out. So what a piece has for a batch waits until there are some lines
-//! of each column, which then go to memory whole and past the caches.
+//! Each thread takes one piece of the points after the other. Each piece has its own range in every batch, so the order
+//! is the same on any number of cores. Consecutive points go to different batches: written one by one, each would bring
+//! its line of memory into the cache and push another out. So a piece's points for a batch wait until each column has
+//! some full lines, which then go to memory whole and past the caches.
 
 use std::ops::Range;
 
@@ -20,7 +20,7 @@ const LINE: usize = 64;
 /// elsewhere in a line, so that up to a line is left.
 const WRITTEN: usize = 16;
 
-/// Room for them, and for what was left.
+/// Space for them, and for the elements that were left.
 const RING: usize = 2 * WRITTEN;
 
 /// The columns of a tree, batch after batch.
@@ -50,7 +50,7 @@ pub(super) fn scatter(points: &Numbered<'_>) -> Result<Columns> {
         waiting.iter().for_each(|waiting| waiting.finish(&to));
         fence();
     });
-    // SAFETY: the rooms are the whole of the columns, and each was filled to its end.
+    // SAFETY: the ranges cover the columns, and each was filled to its end.
     unsafe {
         columns.x.set_len(total);
         columns.y.set_len(total);
@@ -59,7 +59,7 @@ pub(super) fn scatter(points: &Numbered<'_>) -> Result<Columns> {
     Ok(columns)
 }
 
-/// The rooms of each piece in every batch, and the number of all points in them.
+/// Returns the range of each piece in every batch, and the number of all points in the ranges.
 fn rooms(counts: &[Vec<usize>]) -> (Vec<Vec<Range<usize>>>, usize) {
     let batches = counts.first().map_or(0, Vec::len);
     let mut rooms: Vec<Vec<_>> = counts.iter().map(|_| Vec::with_capacity(batches)).collect();
@@ -89,7 +89,7 @@ impl<T: Copy> Target<T> {
     /// Elements of a line.
     const OF_LINE: usize = LINE / size_of::<T>();
 
-    /// All the room of a vector that is empty.
+    /// The whole capacity of an empty vector.
     fn of(column: &mut Vec<T>) -> Self {
         const {
             assert!(LINE.is_multiple_of(size_of::<T>()) && WRITTEN.is_multiple_of(Self::OF_LINE));
@@ -124,8 +124,9 @@ impl<T: Copy> Target<T> {
         assert!(end <= room.end && room.end <= self.len);
         for first in (end - WRITTEN..end).step_by(Self::OF_LINE) {
             let slot = self.slot(first);
-            // SAFETY: the line lies in the room, which is in the column and the caller's, and begins where one of memory
-            // does, as the end of a line is the beginning of another; it is whole in the ring for the same reason.
+            // SAFETY: the line lies in `room`, which is in the column and the caller's. It begins where a line of
+            // memory does, since the end of a line is the beginning of another. It is whole in the ring for the same
+            // reason.
             unsafe { write_past_caches(ring.0.as_ptr().add(slot), self.start.add(first)) };
         }
     }
@@ -149,7 +150,7 @@ type Targets = (Target<f64>, Target<f64>, Target<u32>);
 #[repr(align(64))]
 struct Ring<T>([T; RING]);
 
-/// What a piece has for a batch and was not written yet.
+/// A piece's points for a batch that were not written yet.
 struct Waiting {
     x: Ring<f64>,
     y: Ring<f64>,
@@ -178,7 +179,7 @@ impl Waiting {
 
     #[inline(never)]
     fn write_lines(&self, (x, y, order): &Targets) {
-        // SAFETY: each piece has its own room in every batch, and this value is the one that has it.
+        // SAFETY: each piece has its own range in every batch, and only this value has it.
         unsafe {
             x.write_lines(&self.x, self.next, &self.room);
             y.write_lines(&self.y, self.next, &self.room);

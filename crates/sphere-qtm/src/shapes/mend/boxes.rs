@@ -53,7 +53,7 @@ struct Node {
 }
 
 impl Boxes {
-    /// Of at least one box.
+    /// Makes a tree of at least one box.
     pub fn new(boxes: &[Extent]) -> Self {
         let items = boxes.iter().copied().zip(0..).collect();
         let mut tree = Self { nodes: Vec::new(), items };
@@ -80,7 +80,7 @@ impl Boxes {
         self.divide(first + half, end);
     }
 
-    /// Gives the numbers of all boxes that are looked for, to which a box around them belongs as well.
+    /// Passes the numbers of all wanted boxes to `take`. A box around a wanted one must be wanted as well.
     pub fn visit(&self, wanted: &dyn Fn(&Extent) -> bool, take: &mut dyn FnMut(usize)) {
         if !self.nodes.is_empty() {
             self.visit_node(0, wanted, take);

@@ -1,8 +1,8 @@
 //! A system a warp, for up to 64 neighbours.
 //!
-//! The factor lies in shared memory, row after row, and below it v and u. The lanes have the rows below a pivot in turns, and
-//! fill a column after the other: an element is its correlation less the products of the columns before, and each lane computes
-//! the pivot itself.
+//! The factor lies in shared memory, row after row, and below it v and u. The lanes take the rows below a pivot in turns and
+//! fill one column after the other. An element is its correlation less the products of the columns before. Each lane
+//! computes the pivot itself.
 
 use device_std::shared::{Carver, SharedArray};
 use device_std::{kernel, thread, vector, warp};
@@ -42,8 +42,8 @@ pub unsafe fn solve_by_warp<const K: usize>(
     }
     let system = System { shared: shared::<K>(&mut Carver::new()), count };
     let position = |i: u32| neighbours.position(number, i);
-    // SAFETY: the whole warp comes here, since the target is that of the block; barriers stand between what lanes write and
-    // others read; each element is written before it is read.
+    // SAFETY: the whole warp comes here, since a block has one target. A barrier stands between each write and the reads of
+    // other lanes, so that each element is written before it is read.
     unsafe {
         let mut i = lane;
         while i < count {

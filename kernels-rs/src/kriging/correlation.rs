@@ -104,8 +104,8 @@ const TAYLOR: [f64; 14] = [
 /// `exp(-t)` of numbers that are not negative, within 5e-16 of it, by single operations: the same bits on every device. 0 beyond
 /// 708.
 ///
-/// With k the integer nearest to t / ln 2 it is 2^-k exp(r), where r = k ln 2 - t is at most 0.347, so that Taylor's series up
-/// to r^13 is within 1e-17.
+/// With k the integer nearest to t / ln 2 it is 2^-k exp(r), where r = k ln 2 - t. The magnitude of r is at most 0.347, so
+/// Taylor's series up to r^13 is within 1e-17.
 #[inline(always)]
 pub fn exp_of_negative<const N: usize>(t: [f64; N]) -> [f64; N] {
     let (mut rest, mut power) = ([0.0; N], [0.0; N]);

@@ -15,8 +15,8 @@ use crate::rtree::patches::Target;
 /// The most neighbours of a target.
 pub const MAX_NEIGHBOURS: u32 = 64;
 
-/// Writes the positions of the at most `most` nearest points of each target of a part, within `reach`: entry `i` of target `t`
-/// is element `i * targets + t`, and [`NONE`] stands where there is no more. An instance takes up to as many as its name says;
+/// Writes the positions of the nearest points of each target of a part, at most `most`, within `reach`. Entry `i` of target
+/// `t` is element `i * targets + t`; beyond the last one stands [`NONE`]. An instance takes up to as many as its name says;
 /// `others` leaves out the point that has the target's index in the order of the tree. Grid: a thread for each of `targets`.
 ///
 /// # Safety

@@ -6,8 +6,8 @@ use device_std::math::sqrt;
 /// out below it changes the value by 1e-6 standard deviations at most; rounding errors of 1e-16 are divided by its root.
 pub const LEAST_PIVOT: f64 = 1e-12;
 
-/// What the elements below a pivot are multiplied by: the reciprocal of its root, or 0 for a neighbour that is left out, since
-/// those before it determine it: a second point at one place, or points too near each other for the variogram.
+/// The factor of the elements below a pivot: the reciprocal of the pivot's root. It is 0 for a neighbour that the ones before
+/// determine: a second point at one place, or a point too near to others for the variogram. Such a neighbour is left out.
 #[inline(always)]
 pub fn pivot(rest: f64) -> f64 {
     if rest > LEAST_PIVOT { 1.0 / sqrt(rest) } else { 0.0 }

@@ -223,8 +223,7 @@ pub unsafe fn divide<K: Code>(
         let first = u64::min(level_start + ticket.tile * part, level_end);
         let end = u64::min(first + part, level_end);
         let me = thread::thread_idx_x() as u64;
-        // Reads a node, and tells whether it is divided. Threads without a node get an empty one: they meet all
-        // barriers.
+        // A node, and whether it is divided. Threads without one get an empty node, since they meet all barriers.
         let divided = |index: u64| {
             let is_there = index < end;
             let node = match is_there {

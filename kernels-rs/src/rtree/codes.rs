@@ -61,9 +61,9 @@ impl Curve {
     }
 }
 
-/// Writes the code of each place along the curve. With `pairs` it writes x and y side by side too. The lowest index of an x
-/// and of a y that is not finite, and of a place outside the bounds, go into `bad`, whose three elements are above all
-/// indices before. Grid: a thread for each place.
+/// Writes the code of each place along the curve. With `pairs` it writes x and y side by side too. `bad` gets three
+/// indices: the lowest of an x that is not finite, of such a y, and of a place outside the bounds. Its elements are above
+/// all indices before. Grid: a thread for each place.
 ///
 /// # Safety
 /// The columns have `len` elements, `codes` as many, `pairs` as many pairs, `bad` three elements.
@@ -110,9 +110,9 @@ pub unsafe fn find_short_codes<T: Place>(places: Places<'_, T>, curve: Curve, co
     }
 }
 
-/// Counts the points that lie elsewhere than the next one, though both have the same code, and so have more points than a
-/// leaf holds: the order of such points does not follow the curve, and their leaves would overlap. Grid: a thread for each
-/// point.
+/// Counts the points that lie elsewhere than the next one though both have the same code, and that share their code with
+/// more points than a leaf holds. The order of such points does not follow the curve, so their leaves would overlap. Grid:
+/// a thread for each point.
 ///
 /// # Safety
 /// The columns, in the order of the codes, have `len` elements, `codes` as many, `crowded` one.

@@ -8,8 +8,8 @@
 //! 24                   31 |
 //! ```
 //!
-//! A walk costs what the box around the warp's places reaches, so the box should be small: of 32 cells, 8 by 4 has a
-//! perimeter of 24 cells, a row of 32 has 66. Eight f32 of a row fill one sector of memory, 32 bytes.
+//! A walk costs what the box around the warp's places reaches, so the box should be small. A patch of 8 by 4
+//! cells has a perimeter of 24 cells, a row of 32 has 66. Eight f32 of a row fill one sector of memory, 32 bytes.
 
 use device_std::{In, arguments, thread, warp};
 

@@ -17,7 +17,8 @@ use passives::passives;
 use sentences::faults;
 
 /// Folders whose comments are plain: `//`, and the documentation of private items too.
-const PLAIN_COMMENTS: [&str; 6] = ["crates", "examples", "benches", "xtask", "fuzz", "interop"];
+const PLAIN_COMMENTS: [&str; 7] =
+    ["crates", "kernels-rs", "examples", "benches", "xtask", "fuzz", "interop"];
 
 /// The workspace's folder.
 fn root() -> &'static Path {

@@ -79,8 +79,8 @@ pub mod patches;
 pub use bounds::{bound_boxes, bound_points};
 #[cfg(feature = "rtree")]
 pub use codes::{
-    Curve, LEVELS, Places, count_crowded, find_codes, find_rank_codes, find_short_codes,
-    mark_steps, rank_code, write_ranks,
+    Curve, LEVELS, Places, count_crowded, find_codes, find_rank_codes, mark_steps, rank_code,
+    write_ranks,
 };
 pub use descent::Tree;
 pub use layout::{MAX_REPEATED, is_repeated};

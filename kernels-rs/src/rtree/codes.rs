@@ -9,9 +9,10 @@ use crate::spatial::frame::Frame;
 use crate::spatial::hilbert;
 use crate::spatial::place::Place;
 
-/// Levels of the curve over the bounds of the points: codes have twice as many bits. More levels cost passes of the sort
-/// and gain nothing on points that are even; points that need more are sorted by their ranks.
-pub const LEVELS: u32 = 24;
+/// Levels of the curve over the bounds of the points. A code has twice as many bits, so 32. With 24 levels the sort of
+/// ten million f32 points takes twice as long, and searches among even points gain nothing. Points that need more are
+/// sorted by their ranks.
+pub const LEVELS: u32 = 16;
 
 /// Threads of a block.
 const BLOCK: usize = 256;
@@ -47,10 +48,10 @@ impl Curve {
 
     /// The code of a place: that of the nearest cell for a place outside.
     #[inline(always)]
-    pub fn code(&self, x: f64, y: f64) -> u64 {
+    pub fn code(&self, x: f64, y: f64) -> u32 {
         let [west, south, ..] = self.bounds;
         let frame = Frame::new([west, south], [self.per_unit; 2], LEVELS);
-        hilbert::number::<LEVELS>(frame.column(x), frame.row(y))
+        hilbert::number::<LEVELS>(frame.column(x), frame.row(y)) as u32
     }
 
     /// Whether a place lies within the bounds; NaN does not.
@@ -61,9 +62,9 @@ impl Curve {
     }
 }
 
-/// Writes the code of each place along the curve. With `pairs` it writes x and y side by side too. `bad` gets three
-/// indices: the lowest of an x that is not finite, of such a y, and of a place outside the bounds. Its elements are above
-/// all indices before. Grid: a thread for each place.
+/// Writes the code of each place along the curve. `pairs`, if there, gets x and y side by side. `bad`, if there, gets
+/// three indices: the lowest of an x that is not finite, of such a y, and of a place outside the bounds. Its elements are
+/// above all indices before. Grid: a thread for each place.
 ///
 /// # Safety
 /// The columns have `len` elements, `codes` as many, `pairs` as many pairs, `bad` three elements.
@@ -71,9 +72,9 @@ impl Curve {
 pub unsafe fn find_codes<T: Place>(
     places: Places<'_, T>,
     curve: Curve,
-    codes: Out<'_, u64>,
-    pairs: Out<'_, u64>,
-    bad: Out<'_, i64>,
+    codes: Out<'_, u32>,
+    pairs: Option<Out<'_, u64>>,
+    bad: Option<Out<'_, i64>>,
 ) {
     let i = thread::index_1d();
     if i >= places.len as u64 {
@@ -82,7 +83,12 @@ pub unsafe fn find_codes<T: Place>(
     let place = [places.x.get(i), places.y.get(i)];
     let [x, y] = place.map(Place::widened);
     codes.set(i, curve.code(x, y));
-    T::store_pair(pairs, i, place);
+    if let Some(pairs) = pairs {
+        T::store_pair(pairs, i, place);
+    }
+    let Some(bad) = bad else {
+        return;
+    };
     // SAFETY: `bad` has three elements, which are touched by atomics alone.
     unsafe {
         if !x.is_finite() {
@@ -97,19 +103,6 @@ pub unsafe fn find_codes<T: Place>(
     }
 }
 
-/// Writes the code of each place along the curve, shortened to 32 bits. Grid: a thread for each place.
-///
-/// # Safety
-/// The columns have `len` elements, `codes` as many.
-#[kernel(block = BLOCK, instances(f32: <f32>; f64: <f64>))]
-pub unsafe fn find_short_codes<T: Place>(places: Places<'_, T>, curve: Curve, codes: Out<'_, u32>) {
-    let i = thread::index_1d();
-    if i < places.len as u64 {
-        let [x, y] = [places.x.get(i), places.y.get(i)].map(Place::widened);
-        codes.set(i, (curve.code(x, y) >> (2 * LEVELS - 32)) as u32);
-    }
-}
-
 /// Counts the points that lie elsewhere than the next one though both have the same code, and that share their code with
 /// more points than a leaf holds. The order of such points does not follow the curve, so their leaves would overlap. Grid:
 /// a thread for each point.
@@ -119,7 +112,7 @@ pub unsafe fn find_short_codes<T: Place>(places: Places<'_, T>, curve: Curve, co
 #[kernel(block = BLOCK, instances(f32: <f32>; f64: <f64>))]
 pub unsafe fn count_crowded<T: Place>(
     places: Places<'_, T>,
-    codes: In<'_, u64>,
+    codes: In<'_, u32>,
     crowded: Out<'_, u32>,
 ) {
     let (i, len) = (thread::index_1d(), places.len as u64);

@@ -6,8 +6,8 @@ use gpu_scan::{Scan, Sort, Sum};
 use kernels_rs::quadtree::{self, GATHERED, Place};
 use kernels_rs::rtree::layout::Layout;
 use kernels_rs::rtree::{
-    Curve, LEVELS, Places, Targets, Tree, bound_boxes, bound_points, count_crowded, find_codes,
-    find_nearest, find_rank_codes, find_short_codes, mark_steps, write_ranks,
+    Curve, Places, Targets, Tree, bound_boxes, bound_points, count_crowded, find_codes,
+    find_nearest, find_rank_codes, mark_steps, write_ranks,
 };
 
 use super::queries::{DeviceNeighbours, places};
@@ -33,8 +33,9 @@ pub struct DeviceIndex<T: Coordinate> {
 /// bounds, unless they are given, and at the end. A graph cannot hold it.
 ///
 /// The index is that of [`index`](crate::index()), with coordinates of the given type. Device memory beside the points and
-/// the index: 36 bytes a point for f32, 44 for f64. Cost: one sort by 48 bits. Where more than 32 points at different
-/// places lie in one of 2^24 by 2^24 cells over the bounds, two sorts by coordinates and one by 64 bits more.
+/// the index: 28 bytes a point for f32, 36 for f64. Cost: one sort by 32 bits. If more than one point in a thousand
+/// shares one of 2^16 by 2^16 cells over the bounds with 32 others at other places, two sorts by coordinates and one by
+/// 64 bits more.
 ///
 /// Example: see [`nearest`].
 ///
@@ -152,14 +153,13 @@ impl<T: Coordinate> AlongCurve<T> {
                 places,
                 curve: Curve::over(sides(bounds)),
                 codes: codes.output(),
-                pairs: pairs.output(),
-                bad: bad.output(),
+                pairs: Some(pairs.output()),
+                bad: Some(bad.output()),
             };
             let kernel = <T as find_codes::Instance>::KERNEL;
             gpu.enqueue(kernel, Blocks::for_each(&kernel, len as u64)?, arguments)?;
             let (mut in_order, mut order) = (gpu.uninitialized(len)?, gpu.uninitialized(len)?);
-            let sort = Sort::ascending().by_bits(0..2 * LEVELS);
-            sort_with_indices(workspace, sort, &codes, &mut in_order, &mut order)?;
+            sort_with_indices(workspace, Sort::ascending(), &codes, &mut in_order, &mut order)?;
             drop(codes);
             let (sorted_x, sorted_y) = gather(&gpu, &order, &pairs)?;
             let arguments = count_crowded::Args {
@@ -487,12 +487,14 @@ pub fn order_of_places<T: Coordinate>(
     unsafe {
         let (mut codes, mut order) =
             (gpu.uninitialized::<u32>(len)?, gpu.uninitialized::<u32>(len)?);
-        let arguments = find_short_codes::Args {
+        let arguments = find_codes::Args {
             places: Places { x: x.input(), y: y.input(), len: len as u32 },
             curve: Curve::over(sides(index.bounds)),
             codes: codes.output(),
+            pairs: None,
+            bad: None,
         };
-        let kernel = <T as find_short_codes::Instance>::KERNEL;
+        let kernel = <T as find_codes::Instance>::KERNEL;
         gpu.enqueue(kernel, Blocks::for_each(&kernel, len as u64)?, arguments)?;
         argsort(workspace, Sort::ascending(), &codes, &mut order)?;
         Ok(order)
@@ -544,7 +546,6 @@ fn search<T: Coordinate>(
 /// The kernels for a coordinate.
 pub trait IndexKernels:
     find_codes::Instance
-    + find_short_codes::Instance
     + count_crowded::Instance
     + mark_steps::Instance
     + bound_points::Instance

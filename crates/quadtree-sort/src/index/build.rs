@@ -17,7 +17,7 @@ pub(crate) fn index(points: Points<'_>, bounds: Option<Bounds>) -> Result<Index>
     let bounds = cpu::bounds_of(points, bounds)?;
     check_bounds(Some(bounds))?;
     let curve = Curve::over(sides(bounds));
-    let coded = |i: usize| (curve.code(points.x[i], points.y[i]), i as u32);
+    let coded = |i: usize| (u64::from(curve.code(points.x[i], points.y[i])), i as u32);
     let mut sorted = collected(points.len(), coded)?;
     sort_by_code(&mut sorted, LEVELS)?;
     if needs_ranks(crowded(points, &sorted), points.len()) {

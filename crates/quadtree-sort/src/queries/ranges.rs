@@ -99,7 +99,9 @@ impl Found<'_> {
             let mut filled = 0;
             for &(start, stop) in &self.ranges[first..end] {
                 let from = &order[start as usize..stop as usize];
-                room[filled..filled + from.len()].write_copy_of_slice(from);
+                for (place, &index) in room[filled..filled + from.len()].iter_mut().zip(from) {
+                    place.write(index);
+                }
                 filled += from.len();
             }
             assert_eq!(filled, room.len(), "as many as were counted");

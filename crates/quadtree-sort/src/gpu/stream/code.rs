@@ -57,8 +57,8 @@ impl Coder {
     ) -> (&'a [u16], [Range; 2]) {
         assert!(keys.len() == x.len() && keys.len() == y.len());
         let ranges = self.write(keys, x, y);
-        // SAFETY: all were written.
-        (unsafe { keys.assume_init_ref() }, ranges)
+        // SAFETY: all were written, and a `MaybeUninit` lies in memory as what it holds.
+        (unsafe { &*(std::ptr::from_mut(keys) as *const [u16]) }, ranges)
     }
 
     fn write(&self, keys: &mut [MaybeUninit<u16>], x: &[f64], y: &[f64]) -> [Range; 2] {

@@ -69,6 +69,7 @@ pub use rasters::raster::{Raster, RasterFile, read_raster};
 pub use rasters::relief::{
     finite_range, relief_colours, shade_bytes, write_relief, write_shade, write_shade_rows,
 };
+pub use rasters::row_major::RowMajor;
 pub use rasters::table::{write_rows, write_table};
 pub use rasters::tiff::rows::{FillRows, write_tiff_colour_rows, write_tiff_rows};
 pub use rasters::tiff::write::{

@@ -34,7 +34,7 @@ use crate::{Error, Result, RowMajor};
 pub fn write_table<'a>(
     output: impl Into<Output<'a>>,
     grid: &GridSpec,
-    values: impl RowMajor<f32>,
+    values: &(impl RowMajor<f32> + ?Sized),
     nodata: f32,
 ) -> Result<()> {
     let output = output.into();

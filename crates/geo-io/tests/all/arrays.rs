@@ -11,15 +11,15 @@ fn written(values: ArrayView2<'_, f32>) -> Result<Vec<Array2<f64>>> {
     let (height, width) = (values.nrows() as u32, values.ncols() as u32);
     let grid = GridSpec::of_pixels(width, height);
     let (place, options) = (Georeference::of_grid(&grid, None), TiffOptions::default());
-    write_geotiff(&at("a.tif"), &grid, values, None, -9.0)?;
+    write_geotiff(&at("a.tif"), &grid, &values, None, -9.0)?;
     write_georeferenced(&at("b.tif"), &place, (width, height), &values, -9.0)?;
     let size = (width as usize, height as usize);
     let cells = Cells::Values { values: values.row_major(size)?, nodata: -9.0 };
     write_tiff(&at("c.tif"), &place, (width, height), cells, &options)?;
-    write_npy(&at("d.npy"), values, size.0, size.1)?;
+    write_npy(&at("d.npy"), &values, size.0, size.1)?;
     let zarr = at("e.zarr");
     write_zarr(&zarr, &place, (width, height), &[values], &Bands::one(-9.0), &options)?;
-    write_table(&at("f.xyz"), &grid, values, -9.0)?;
+    write_table(&at("f.xyz"), &grid, &values, -9.0)?;
     assert_eq!(std::fs::read_to_string(at("f.xyz")).unwrap().lines().count(), values.len());
     let names = ["a.tif", "b.tif", "c.tif", "d.npy", "e.zarr"];
     names.into_iter().map(|name| Ok(read_raster(&at(name), None)?.to_floats())).collect()
@@ -55,7 +55,8 @@ fn what_is_read_is_an_array_of_its_type() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.tif");
     let grid = GridSpec::of_pixels(3, 2);
-    write_geotiff(&path, &grid, array![[1.5, f32::NAN, 3.0], [4.0, 5.0, 6.0]], None, -9.0).unwrap();
+    let values = array![[1.5, f32::NAN, 3.0], [4.0, 5.0, 6.0]];
+    write_geotiff(&path, &grid, &values, None, -9.0).unwrap();
     let raster = read_raster(&path, None).unwrap();
     let address = raster.values.as_slice::<f32>().unwrap().as_ptr();
     let view = raster.to_array::<f32>().unwrap();
@@ -66,7 +67,7 @@ fn what_is_read_is_an_array_of_its_type() {
     assert_eq!(raster.clone().into_array::<f32>().unwrap(), raster.to_array::<f32>().unwrap());
     assert_eq!(raster.into_array::<f32>().unwrap().as_ptr(), address);
     let path = folder.path().join("m.npy");
-    write_npy(&path, array![[0u16, 3], [0, 0], [7, 0]], 2, 3).unwrap();
+    write_npy(&path, &array![[0u16, 3], [0, 0], [7, 0]], 2, 3).unwrap();
     let mask = read_mask(&path, &SiteValues::default()).unwrap();
     assert_eq!(mask.to_array(), array![[0, 1], [0, 0], [1, 0]]);
 }

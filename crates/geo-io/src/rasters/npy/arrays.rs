@@ -129,7 +129,7 @@ elements!(f16, F16 => "f2", f32, F32 => "f4", f64, F64 => "f8", u8, U8 => "u1", 
 /// [`Error::Shape`] unless there are `width * height` values, and those of [`RowMajor`] and of writing.
 pub fn write_npy<'a, T: NpyElement>(
     output: impl Into<Output<'a>>,
-    values: impl RowMajor<T>,
+    values: &(impl RowMajor<T> + ?Sized),
     width: usize,
     height: usize,
 ) -> Result<()> {

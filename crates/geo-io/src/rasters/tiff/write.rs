@@ -152,7 +152,7 @@ impl Bands<'_> {
 pub fn write_geotiff<'a>(
     output: impl Into<Output<'a>>,
     grid: &GridSpec,
-    values: impl RowMajor<f32>,
+    values: &(impl RowMajor<f32> + ?Sized),
     crs: Option<&Crs>,
     nodata: f32,
 ) -> Result<()> {
@@ -171,7 +171,7 @@ pub fn write_georeferenced<'a>(
     output: impl Into<Output<'a>>,
     place: &Georeference,
     size: (u32, u32),
-    values: impl RowMajor<f32>,
+    values: &(impl RowMajor<f32> + ?Sized),
     nodata: f32,
 ) -> Result<()> {
     let values = values.row_major((size.0 as usize, size.1 as usize))?;

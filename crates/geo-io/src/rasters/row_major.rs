@@ -2,8 +2,10 @@
 
 use crate::{Error, Result};
 
-/// Values of a raster as the functions `write_..` take them, row by row from the north: a slice, a vector, an array of one length; and with the feature
-/// `ndarray` an array of two dimensions, whose rows and columns are the raster's.
+/// Values of a raster as the functions `write_..` take them: row by row from the north.
+///
+/// Slices, vectors and arrays of one length have them. With the feature `ndarray` arrays of two dimensions have them too: their rows and columns
+/// are the raster's.
 ///
 /// ```
 /// use geo_io::{Cells, RowMajor};

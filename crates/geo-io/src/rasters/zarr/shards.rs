@@ -28,8 +28,8 @@ pub(crate) struct Sharding {
 }
 
 impl Sharding {
-    /// Takes the codecs of an array whose chunk grid has these sides. Returns `None` if they have no shards; else the sides of chunks, what these are
-    /// packed by, and how they lie in shards, which are what the grid divides the array into.
+    /// Takes the codecs of an array whose chunk grid has these sides. If the codecs have shards, the grid divides the array into these. Then this
+    /// function returns the sides of chunks, the chunks' codecs, and how chunks lie in shards. Else it returns `None`.
     ///
     /// # Errors
     /// What is missing or not read.

@@ -24,7 +24,7 @@ const INSIDE: u8 = 2;
 /// A centre on an edge belongs to one side of the edge. An edge counts for the centres to the west of it, from the height of its lower end up to
 /// below its upper end, as in `quadtree_sort::Polygons`. So if polygons share an edge, one of them holds a centre on it.
 ///
-/// Takes a byte a cell, and 56 bytes an edge. The work is proportional to the cells that are held, the crossings of edges and rows, and 256 times
+/// Takes a byte a cell, and 48 bytes an edge. The work is proportional to the cells that are held, the crossings of edges and rows, and 256 times
 /// the edges at most.
 ///
 /// ```

@@ -14,7 +14,12 @@ use crate::lattice::Lattice;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Area {
     path: PathBuf,
-    features: Features<Polygons>,
+    /// Those of all features.
+    polygons: Polygons,
+    crs: Option<Crs>,
+    /// The first feature with a hole outside of its outer ring.
+    outside: Option<usize>,
+    notes: Vec<String>,
 }
 
 impl Area {
@@ -23,10 +28,12 @@ impl Area {
     /// # Errors
     /// What is wrong with the file, with the feature; a file without polygons.
     pub fn read(path: &Path) -> Result<Self> {
-        let features = geo_io::read_polygons(path).context("--within")?;
-        let is_empty = features.shapes.iter().all(Vec::is_empty);
-        ensure!(!is_empty, "--within {} has no polygons", path.display());
-        Ok(Self { path: path.to_owned(), features })
+        let Features { shapes, crs, outside, notes, .. } =
+            geo_io::read_polygons(path).context("--within")?;
+        let polygons: Polygons = shapes.into_iter().flatten().collect();
+        ensure!(!polygons.is_empty(), "--within {} has no polygons", path.display());
+        let (path, outside) = (path.to_owned(), outside.first().copied());
+        Ok(Self { path, polygons, crs, outside, notes })
     }
 
     /// Compares the system of the polygons with that of the cells; gives notes.
@@ -35,13 +42,12 @@ impl Area {
     /// The systems differ, or no polygon reaches the rectangle of the cells.
     pub fn notes(&self, crs: Option<&Crs>, grid: &GridSpec) -> Result<Vec<String>> {
         let (path, cells) = (self.path.display(), grid.bounds());
-        let polygons = self.features.shapes.iter().flatten();
         let meets = |rings: &Vec<Vec<[f64; 2]>>| {
             let (x, y): (Vec<f64>, Vec<f64>) = rings.iter().flatten().map(|&[x, y]| (x, y)).unzip();
             Bounds::of(&x, &y).is_some_and(|bounds| bounds.touches(&cells))
         };
-        let (count, meets) = (polygons.clone().count(), polygons.clone().any(meets));
-        let (stated, notes) = (self.features.crs.as_ref(), &self.features.notes);
+        let (count, meets) = (self.polygons.len(), self.polygons.iter().any(meets));
+        let (stated, notes) = (self.crs.as_ref(), &self.notes);
         let beside =
             Beside { option: "--within", path: &self.path, what: "polygons", stated, notes };
         let mut notes = beside.notes(crs, meets)?;
@@ -49,7 +55,7 @@ impl Area {
             meets,
             "--within {path}: none of its {count} polygons reaches the rectangle of the cells, {cells}"
         );
-        if let Some(first) = self.features.outside.first() {
+        if let Some(first) = self.outside {
             notes.push(format!(
                 "feature {first} of {path}: a hole lies outside of its outer ring, and counts as a polygon of its own"
             ));
@@ -63,8 +69,7 @@ impl Area {
     /// A vertex is not finite, or memory does not hold the cells.
     pub fn mask(&self, grid: &GridSpec, lattice: &Lattice) -> Result<Vec<u8>> {
         let [x, y] = lattice.centres(grid);
-        let polygons = self.features.shapes.concat();
-        let mask = gpu_core::cells_within(&x, &y, &polygons);
+        let mask = gpu_core::cells_within(&x, &y, &self.polygons);
         mask.with_context(|| format!("--within {}", self.path.display()))
     }
 }

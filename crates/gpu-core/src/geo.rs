@@ -144,10 +144,10 @@ pub fn polygons(row: usize, geometry: &impl GeometryTrait<T = f64>) -> Result<Ve
 ///
 /// ```
 /// # fn main() -> gpu_core::Result<()> {
-/// use gpu_core::geo_types::Triangle;
+/// use gpu_core::geo_types::{Coord, Triangle};
 /// use gpu_core::{GridSpec, geo};
 ///
-/// let corners = [(0.0, 0.0), (3.0, 0.0), (0.0, 3.0)].map(Into::into);
+/// let corners = [(0.0, 0.0), (3.0, 0.0), (0.0, 3.0)].map(Coord::from);
 /// let mask = geo::mask(GridSpec::of_pixels(3, 3), [Triangle::from(corners)])?;
 /// assert_eq!(mask.values(), [0, 0, 0, 1, 0, 0, 1, 1, 0]);
 /// # Ok(())

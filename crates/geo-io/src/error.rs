@@ -194,6 +194,23 @@ pub enum Error {
         /// Values given.
         found: u64,
     },
+    /// An array has other sides than the raster, or rows that do not lie one after the other.
+    #[error(
+        "array: {rows} x {columns} with strides {strides:?}, expected {height} rows and {width} columns that lie row after row: \
+         copy other views first (as_standard_layout)"
+    )]
+    Array {
+        /// Rows of the array.
+        rows: usize,
+        /// Its columns.
+        columns: usize,
+        /// Elements from one row to the next, and from one column to the next.
+        strides: Vec<isize>,
+        /// Columns of the raster.
+        width: usize,
+        /// Its rows.
+        height: usize,
+    },
     /// A value that cannot be used.
     #[error("{what} {} is not {expected}", Shortest(*value))]
     BadValue {

@@ -15,7 +15,8 @@
 //! are row-major, row 0 in the north; NODATA is NaN in memory.
 //!
 //! Other crates read some formats, so these are features, off by default: `parquet` (GeoParquet in and out), `geopackage`, and
-//! `http`. With `http` a TIFF is named by its address, `https://..`, and its wanted parts are read.
+//! `http`. With `http` a TIFF is named by its address, `https://..`, and its wanted parts are read. The features `geo` and `ndarray` take and give
+//! shapes and rasters in types of other crates ([`RowMajor`], docs/guide/types.md).
 //!
 //! Two promises hold for every function. Input that is missing, cut short or damaged gives one
 //! [`Error`] of one line, never a panic. Output appears whole under its name or not at all.
@@ -69,6 +70,7 @@ pub use rasters::raster::{Raster, RasterFile, read_raster};
 pub use rasters::relief::{
     finite_range, relief_colours, shade_bytes, write_relief, write_shade, write_shade_rows,
 };
+pub use rasters::row_major::RowMajor;
 pub use rasters::table::{write_rows, write_table};
 pub use rasters::tiff::rows::{FillRows, write_tiff_colour_rows, write_tiff_rows};
 pub use rasters::tiff::write::{

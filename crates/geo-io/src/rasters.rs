@@ -11,6 +11,7 @@ pub(crate) mod picture;
 pub(crate) mod png;
 pub(crate) mod raster;
 pub(crate) mod relief;
+pub(crate) mod row_major;
 pub(crate) mod table;
 pub(crate) mod tiff;
 pub(crate) mod values_file;

@@ -29,7 +29,7 @@ use geo_types::{Coord, Geometry, LineString, Polygon, Rect};
 #[cfg(doc)]
 use crate::Error;
 use crate::error::unfit;
-use crate::{ArrayPoints, Bounds, Result};
+use crate::{ArrayPoints, Bounds, Grid, GridSpec, Result, cells_within};
 
 /// The rings of a polygon, of (x, y): the outer one, then the holes. Each ends with the place that it begins with.
 pub type Rings = Vec<Vec<[f64; 2]>>;
@@ -137,6 +137,37 @@ pub fn polygons(row: usize, geometry: &impl GeometryTrait<T = f64>) -> Result<Ve
         Parts::Polygons(polygons) => Ok(polygons),
         _ => Err(unfit(at(row), kind(geometry), "a Polygon, Rect, Triangle or MultiPolygon")),
     }
+}
+
+/// Returns the mask of polygons: 1 for each cell whose centre one of them holds, as [`cells_within`] says, and 0 for the others. Each geometry is
+/// a Polygon, Rect, Triangle or MultiPolygon.
+///
+/// ```
+/// # fn main() -> gpu_core::Result<()> {
+/// use gpu_core::geo_types::{Coord, Triangle};
+/// use gpu_core::{GridSpec, geo};
+///
+/// let corners = [(0.0, 0.0), (3.0, 0.0), (0.0, 3.0)].map(Coord::from);
+/// let mask = geo::mask(GridSpec::of_pixels(3, 3), [Triangle::from(corners)])?;
+/// assert_eq!(mask.values(), [0, 0, 0, 1, 0, 0, 1, 1, 0]);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+/// [`Error::Unfit`] with the row of what is no polygon; those of [`cells_within`] and of [`GridSpec::check`].
+pub fn mask<G: GeometryTrait<T = f64>>(
+    grid: GridSpec,
+    geometries: impl IntoIterator<Item = G>,
+) -> Result<Grid<u8>> {
+    grid.check()?;
+    let mut all = Vec::new();
+    for (row, geometry) in geometries.into_iter().enumerate() {
+        all.append(&mut polygons(row, &geometry)?);
+    }
+    let x: Vec<f64> = (0..grid.width).map(|column| grid.cell_centre(column, 0).0).collect();
+    let y: Vec<f64> = (0..grid.height).map(|row| grid.cell_centre(0, row).1).collect();
+    Grid::new(cells_within(&x, &y, &all)?, grid)
 }
 
 /// Returns rings, the outer one first, as a Polygon. Rings that are not closed are closed.

@@ -3,6 +3,7 @@
 //! - Where the cells of a raster lie: [`GridSpec`] and [`Bounds`].
 //! - Rasters in host memory: [`Grid`] owns its values, and [`GridView`] borrows them. With the feature `ndarray`
 //!   they are made from arrays, and become arrays, without a copy.
+//! - Which cells of a raster lie in polygons: [`cells_within`].
 //! - Points: [`Points`], their [`Extent`], and the [`Targets`] of an interpolation.
 //! - Points, geometries, tables and tensors of other crates, by features: `ArrayPoints`, the modules `geo`, `arrow` and
 //!   `dlpack` (docs/guide/types.md).
@@ -43,6 +44,7 @@ mod large_pages;
 mod macros;
 pub mod parallel;
 mod points;
+mod polygons;
 mod progress;
 mod raster;
 mod shortest;
@@ -92,6 +94,7 @@ pub use grid::{Bounds, GridSpec};
 #[cfg(feature = "ndarray")]
 pub use ndarray;
 pub use points::{Extent, Points, ValueRange};
+pub use polygons::cells_within;
 pub use progress::{Cancelled, On, Progress, Silent};
 pub use raster::{Grid, GridView};
 pub use shortest::Shortest;

@@ -25,7 +25,7 @@ impl<'a> Input<'a> {
         Self { points, grid, mask: None }
     }
 
-    /// Leaves out the cells where the mask is 0.
+    /// Leaves out the cells where the mask is 0. With the feature `geo`, `gpu_core::geo::mask` makes one of polygons.
     pub fn mask(self, mask: impl Into<GridView<'a, u8>>) -> Self {
         Self { mask: Some(mask.into()), ..self }
     }

@@ -75,16 +75,11 @@ impl Floor {
     pub fn take_off(&self, heights: &mut [f32], grid: &GridSpec, lattice: &Lattice) -> Result<u64> {
         let (columns, rows) = self.file.size();
         let [left, across, top, down] = self.place;
-        // Centres of cells as whole numbers of cells from the lattice's anchor: the same in a tile as in the whole.
-        let (west, north) = lattice.corner(grid);
-        let x = |column: usize| lattice.place(west + column as f64 + 0.5, 0.0).0;
-        let y = |row: usize| lattice.place(0.0, north - row as f64 - 0.5).1;
-        let along_x: Vec<Between> = (0..grid.width as usize)
-            .map(|column| Between::of((x(column) - left) / across - 0.5, columns))
-            .collect();
-        let along_y: Vec<Between> = (0..grid.height as usize)
-            .map(|row| Between::of((top - y(row)) / down - 0.5, rows))
-            .collect();
+        let [x, y] = lattice.centres(grid);
+        let along_x: Vec<Between> =
+            x.iter().map(|x| Between::of((x - left) / across - 0.5, columns)).collect();
+        let along_y: Vec<Between> =
+            y.iter().map(|y| Between::of((top - y) / down - 0.5, rows)).collect();
         let before = count(heights);
         let strips = heights.chunks_mut(AT_ONCE * grid.width as usize);
         for (heights, along_y) in strips.zip(along_y.chunks(AT_ONCE)) {

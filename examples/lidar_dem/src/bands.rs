@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result};
 use gpu_core::parallel::{self, FINE};
-use gpu_core::{Device, GridSpec, Points, Progress, ValueRange, host_memory};
+use gpu_core::{Device, GridSpec, GridView, Points, Progress, ValueRange, host_memory};
 use nni_grid::{Dem, Input, Summary};
 use programs::args::HEIGHT;
 use programs::cloud::Cloud;
@@ -41,9 +41,10 @@ pub fn interpolated(
     device: &Device,
     cloud: &Cloud,
     ranges: &Ranges,
-    (grid, surface): (GridSpec, &SurfaceArgs),
+    (grid, inside, surface): (GridSpec, Option<&[u8]>, &SurfaceArgs),
     progress: &dyn Progress,
 ) -> Result<Dem> {
+    let inside = inside.map(|inside| GridView::new(inside, grid)).transpose()?;
     let mut further = cloud.values.iter().zip(&ranges.further);
     let column = |name: &String| match name == HEIGHT {
         true => Some((&cloud.z, &ranges.heights)),
@@ -58,6 +59,7 @@ pub fn interpolated(
         let values: Vec<&[f64]> = group.iter().map(|&i| &columns[i].0[..]).collect();
         let points = Points { x: &cloud.x, y: &cloud.y, values: &values };
         let input = Input::new(points, grid);
+        let input = inside.map_or(input, |inside| input.mask(inside));
         let mut params = surface.params(*range);
         if first.is_some() {
             params = params.distances(false).counts(false);
@@ -83,11 +85,18 @@ pub struct Made {
     pub summary: Summary,
     /// Cells whose height is lost, since there is no ground below.
     pub lost: u64,
+    /// Cells outside the polygons of `--within`.
+    pub outside: u64,
 }
 
 impl Made {
-    /// Takes the bands over the DEM's own cells out of what was made with a margin. The points are in cells.
-    pub fn of(dem: Dem, points: Points, extents: &Extents, surface: &SurfaceArgs) -> Result<Self> {
+    /// Takes the bands over the DEM's own cells out of what was made with a margin. The points are in cells. `inside` is the mask by which it was made.
+    pub fn of(
+        (dem, inside): (Dem, Option<Vec<u8>>),
+        points: Points,
+        extents: &Extents,
+        surface: &SurfaceArgs,
+    ) -> Result<Self> {
         let (grid, mut summary) = (extents.grid, dem.summary);
         let mut bands: Vec<Vec<f32>> =
             dem.values.into_iter().map(|raster| extents.cut(raster.into_values())).collect();
@@ -102,7 +111,6 @@ impl Made {
                 parallel::for_each(band, FINE, |_, v| *v = if v.is_nan() { value } else { *v });
             }
         }
-        summary.nodata = nodata(&bands[0]).saturating_sub(lost);
         let (mut distances, mut counts) = (dem.distances, dem.counts);
         for layer in &surface.layer {
             bands.push(match layer {
@@ -118,8 +126,18 @@ impl Made {
                 }
             });
         }
-        Ok(Self { grid, bands, summary, lost })
+        let outside = inside.map_or(0, |inside| leave_out(&mut bands, &extents.cut(inside)));
+        summary.nodata = nodata(&bands[0]).saturating_sub(lost + outside);
+        Ok(Self { grid, bands, summary, lost, outside })
     }
+}
+
+/// Leaves the cells of all bands without a value where a mask is 0; gives how many these are.
+pub fn leave_out(bands: &mut [Vec<f32>], inside: &[u8]) -> u64 {
+    for band in bands {
+        parallel::for_each(band, FINE, |i, v| *v = if inside[i] == 0 { f32::NAN } else { *v });
+    }
+    parallel::count(inside.len(), FINE, |i| inside[i] == 0)
 }
 
 /// The bands of cells that no point reaches.

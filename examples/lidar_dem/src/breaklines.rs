@@ -6,13 +6,15 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use delaunay_stars::{LineSites, Splitting, Triangulation};
-use geo_io::{Crs, Line, Lines};
+use geo_io::{Line, Lines};
 use gpu_core::{Bounds, Points, Progress};
 use nni_grid::Duplicates;
 use programs::cloud::Cloud;
+use programs::ground::Ground;
 
+use crate::beside::Beside;
 use crate::triangles::heights_of_sites;
 
 /// The lines of a file.
@@ -64,14 +66,16 @@ impl Breaklines {
         let area = cloud.bounds().context("none of the points is finite")?;
         let (mut kept, mut ignored) = (Vec::new(), 0);
         for line in &self.file.lines {
-            match bounds(line).is_some_and(|bounds| meets(&bounds, &area)) {
+            match bounds(line).is_some_and(|bounds| bounds.touches(&area)) {
                 true => kept.push(line),
                 false => ignored += 1,
             }
         }
-        let mut notes = self.compare(cloud.crs.as_ref(), !kept.is_empty())?;
+        let (stated, notes) = (self.file.crs.as_ref(), &self.file.notes);
+        let beside =
+            Beside { option: "--breaklines", path: &self.path, what: "lines", stated, notes };
+        let mut notes = beside.notes(cloud.crs.as_ref(), !kept.is_empty())?;
         let path = self.path.display();
-        notes.extend(self.file.notes.iter().map(|note| format!("{path}: {note}")));
         ensure!(
             !kept.is_empty(),
             "--breaklines {path}: none of its {ignored} lines reaches the rectangle of the points, {area:?}"
@@ -96,35 +100,6 @@ impl Breaklines {
         }
         let (sites, pieces) = (found.x.len(), found.pieces.len());
         Ok(Added { lines: kept.len(), ignored, sites, pieces, open: found.open, notes })
-    }
-
-    /// Compares the system of the lines with the points'; gives notes. GeoJSON that states none has longitudes and
-    /// latitudes (RFC 7946), unless its lines lie among the points.
-    fn compare(&self, points: Option<&Crs>, meets: bool) -> Result<Vec<String>> {
-        let path = self.path.display();
-        Ok(match (&self.file.crs, points) {
-            (Some(own), Some(points)) => match own.compare(points) {
-                Ok(note) => note.into_iter().map(|note| format!("{path}: {note}")).collect(),
-                Err(difference) => bail!(
-                    "--breaklines {path} is in {own}, the points are in {points} ({difference}): project the lines, as by \
-                     ogr2ogr -t_srs"
-                ),
-            },
-            (Some(own), None) => vec![format!(
-                "{path} is in {own}, and the points name no coordinate system: taken as the same"
-            )],
-            (None, Some(points)) if !points.is_geographic() => {
-                ensure!(
-                    meets,
-                    "--breaklines {path} names no coordinate system, and no line reaches the points, which are in {points}: \
-                     project the lines, as by ogr2ogr -t_srs"
-                );
-                vec![format!(
-                    "{path} names no coordinate system: taken as that of the points, {points}"
-                )]
-            }
-            _ => Vec::new(),
-        })
     }
 }
 
@@ -181,8 +156,4 @@ impl Values {
 fn bounds(line: &Line) -> Option<Bounds> {
     let (x, y): (Vec<f64>, Vec<f64>) = line.places.iter().map(|&[x, y]| (x, y)).unzip();
     Bounds::of(&x, &y)
-}
-
-fn meets(a: &Bounds, b: &Bounds) -> bool {
-    a.min_x <= b.max_x && a.max_x >= b.min_x && a.min_y <= b.max_y && a.max_y >= b.min_y
 }

@@ -53,6 +53,15 @@ impl Lattice {
         (corner(0, grid.origin_x), corner(1, grid.origin_y))
     }
 
+    /// The centres of the columns and of the rows of a grid whose cells are the lattice's. They are whole numbers of cells from the anchor, and
+    /// a half: the same in a tile as in the whole.
+    pub fn centres(&self, grid: &GridSpec) -> [Vec<f64>; 2] {
+        let (west, north) = self.corner(grid);
+        let x = |column| self.place(west + f64::from(column) + 0.5, 0.0).0;
+        let y = |row| self.place(0.0, north - f64::from(row) - 0.5).1;
+        [(0..grid.width).map(x).collect(), (0..grid.height).map(y).collect()]
+    }
+
     /// A grid whose cells are the lattice's, with a cell as the unit of length.
     pub fn grid_in_cells(&self, grid: &GridSpec) -> GridSpec {
         let (origin_x, origin_y) = self.corner(grid);

@@ -7,6 +7,7 @@ mod above;
 mod args;
 mod asked;
 mod bands;
+mod beside;
 mod breaklines;
 mod dsm;
 mod extent;
@@ -18,6 +19,7 @@ mod size;
 mod surface;
 mod survey;
 mod triangles;
+mod within;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -46,6 +48,7 @@ use breaklines::{Added, Breaklines};
 use dsm::WholeCells;
 use extent::{Extents, Wanted};
 use surface::SurfaceArgs;
+use within::Area;
 
 fn main() -> ExitCode {
     program::run("lidar_dem", |line: &CommandLine| match &line.command {
@@ -61,6 +64,7 @@ fn run(args: &Args) -> Result<()> {
     args.check_outputs(&files.read())?;
     let surface = args.surface.clone();
     let lines = args.surface.breaklines.as_deref().map(Breaklines::read).transpose()?;
+    let area = args.surface.within.as_deref().map(Area::read).transpose()?;
     let opening = Opening::begin_with(args.run.device, move |device| load(device, &surface));
     let mut stages = Stages::new(args.run.quiet);
     let mut report = Report::default();
@@ -85,6 +89,9 @@ fn run(args: &Args) -> Result<()> {
 
     // The ground is that of the points, wherever lines go.
     let extents = extent::extents(args, &asked, &cloud, &device)?;
+    if let Some(area) = &area {
+        area.notes(crs, &extents.grid)?.iter().for_each(|note| report.note(note));
+    }
     let measured = cloud.x.len();
     if let Some(lines) = lines {
         let added = stages.run("breaklines", |progress| {
@@ -106,7 +113,8 @@ fn run(args: &Args) -> Result<()> {
         // Behind the triangles, which have the heights as given.
         let ranges = Ranges::settled(&mut cloud);
         let added = cloud.x.len() - measured;
-        interpolate(&device, (cloud, added), &ranges, extents, &args.surface, progress)
+        let how = (&args.surface, area.as_ref());
+        interpolate(&device, (cloud, added), &ranges, extents, how, progress)
     })?;
     report_dem(&mut report, &dem, &args.surface);
     write_products(args, &dem, crs, units, &device, &mut stages, &mut report)?;
@@ -194,14 +202,15 @@ fn interpolate(
     (mut cloud, added): (Cloud, usize),
     ranges: &Ranges,
     extents: Extents,
-    surface: &SurfaceArgs,
+    (surface, area): (&SurfaceArgs, Option<&Area>),
     progress: &dyn Progress,
 ) -> Result<Made> {
     let grid = extents.in_cells(&mut cloud);
-    let dem = interpolated(device, &cloud, ranges, (grid, surface), progress)?;
+    let inside = area.map(|area| area.mask(&extents.with_margin, &extents.lattice)).transpose()?;
+    let dem = interpolated(device, &cloud, ranges, (grid, inside.as_deref(), surface), progress)?;
     let measured = cloud.x.len() - added;
     let points = Points::new(&cloud.x[..measured], &cloud.y[..measured]);
-    Made::of(dem, points, &extents, surface)
+    Made::of((dem, inside), points, &extents, surface)
 }
 
 /// Makes a small DEM as the other will be made, which loads the kernels.
@@ -242,6 +251,11 @@ fn report_dem(report: &mut Report, dem: &Made, surface: &SurfaceArgs) {
     if let (Some(path), lost @ 1..) = (&surface.above, dem.lost) {
         report
             .line("no ground", format_args!("{lost} cells, where {} has no value", path.display()));
+    }
+    if let Some(path) = &surface.within {
+        let (outside, path) = (dem.outside, path.display());
+        report.line("outside", format_args!("{outside} cells, beyond the polygons of {path}"));
+        report.field("outside", outside);
     }
 }
 

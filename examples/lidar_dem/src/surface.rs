@@ -64,6 +64,10 @@ pub struct SurfaceArgs {
     /// both sides
     #[arg(long, value_name = "LINES")]
     pub breaklines: Option<PathBuf>,
+    /// Leave cells outside these polygons without a value, in all bands: GeoJSON, FlatGeobuf (.fgb), GeoParquet (.parquet), GeoPackage (.gpkg)
+    /// or Shapefile (.shp). A cell is inside if its centre is. Points count wherever they lie
+    #[arg(long, value_name = "POLYGONS")]
+    pub within: Option<PathBuf>,
     /// Natural neighbours by exact geometry, or by the pixels of a raster: exact or pixels
     #[arg(long, value_name = "NAME", default_value = "exact")]
     pub method: Method,
@@ -223,7 +227,7 @@ impl SurfaceArgs {
 
     /// The files that are read beside the points.
     pub fn read_beside(&self) -> impl Iterator<Item = &PathBuf> {
-        self.template.iter().chain(&self.above).chain(&self.breaklines)
+        self.template.iter().chain(&self.above).chain(&self.breaklines).chain(&self.within)
     }
 
     /// How many rasters of values there are.

@@ -7,7 +7,7 @@ use gpu_core::{GridSpec, Shortest};
 
 use crate::output::{Output, write_atomic, write_file};
 use crate::points::ending;
-use crate::{Error, Result};
+use crate::{Error, Result, RowMajor};
 
 /// Writes the centre and the value of cells as a table, row by row from the north-west.
 ///
@@ -34,14 +34,11 @@ use crate::{Error, Result};
 pub fn write_table<'a>(
     output: impl Into<Output<'a>>,
     grid: &GridSpec,
-    values: &[f32],
+    values: &(impl RowMajor<f32> + ?Sized),
     nodata: f32,
 ) -> Result<()> {
     let output = output.into();
-    let (found, expected) = (values.len() as u64, grid.cells());
-    if found != expected {
-        return Err(Error::Shape { what: "raster", expected, found });
-    }
+    let values = values.row_major((grid.width as usize, grid.height as usize))?;
     let xyz = (ending(output.path) == "xyz").then_some(nodata);
     let failed = |e: io::Error| Error::write(output.path, e);
     if output.path.as_os_str() == "-" {

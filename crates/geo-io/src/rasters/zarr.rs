@@ -1,6 +1,7 @@
 //! Zarr version 3 (zarr-specs.readthedocs.io): arrays in folders, a file a chunk.
 //!
-//! An array has a `zarr.json`, which says what it is, and chunks by the codecs bytes, gzip, zstd and crc32c. A raster is an array
+//! An array has a `zarr.json`, which says what it is, and chunks by the codecs bytes, gzip, zstd and crc32c. A file may hold several chunks, a shard;
+//! such are read, and none are written. A raster is an array
 //! of two dimensions, y and x, or of three of which the first is 1. It lies where a `grid_mapping` (CF), `_CRS` (GDAL), `proj:` and
 //! `spatial:` (GeoZarr) or coordinates along its dimensions say.
 
@@ -8,6 +9,7 @@ pub(crate) mod codecs;
 pub(crate) mod metadata;
 pub(crate) mod place;
 pub(crate) mod read;
+mod shards;
 pub(crate) mod write;
 
 use std::path::{Path, PathBuf};

@@ -1,5 +1,6 @@
 //! The tests of the crate, in one binary: what they share is compiled and linked once.
 
+mod arrays;
 mod ascii_grids;
 mod bins;
 mod bounds;

@@ -165,7 +165,6 @@ a[0, :2] = [[1, 2, 3], [4, -5, 6]]
 for name, values in [('lat', [10, 9.5, 9, 8.5]), ('lon', [20, 20.25, 20.5])]:
     g.create_array(name, shape=(len(values),), dtype='f8', chunks=(2,), dimension_names=[name])[:] = values
 zarr.create_array(store='blosc.zarr', shape=(4, 4), chunks=(2, 2), dtype='f4', compressors=BloscCodec())[:] = 1
-zarr.create_array(store='shard.zarr', shape=(4, 4), chunks=(2, 2), shards=(4, 4), dtype='f4')[:] = 1
 zarr.create_array(store='old.zarr', shape=(4, 4), chunks=(2, 2), dtype='f4', zarr_format=2)[:] = 1
 zarr.create_array(store='bits.zarr', shape=(2, 2), chunks=(2, 2), dtype='f4', fill_value=float('inf'))
 print('written')";
@@ -195,7 +194,6 @@ print('written')";
     assert_eq!(read("bits.zarr").unwrap().values.to_floats(None), [f64::INFINITY; 4]);
     for (name, what) in [
         ("blosc.zarr", "codec is \"blosc\": geo-io reads bytes"),
-        ("shard.zarr", "codec is \"sharding_indexed\": geo-io reads bytes"),
         ("old.zarr", "it is Zarr of version 2"),
         ("group.zarr/lat", "this array has 1"),
         ("none.zarr", "zarr.json"),
@@ -203,6 +201,126 @@ print('written')";
         let error = read(name).unwrap_err().to_string();
         assert!(error.contains(what) && error.contains(name) && !error.contains('\n'), "{error}");
     }
+}
+
+#[test]
+fn shards_of_zarr_python_are_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let code = "
+from zarr.codecs import *
+from zarr.core.array import ShardsConfigParam
+v = np.arange(23 * 31, dtype='f4').reshape(23, 31)
+inner = [[], [GzipCodec()], [ZstdCodec(), Crc32cCodec()]]
+for i in range(6):
+    shards = {'shape': (8, 12), 'index_location': ['end', 'start'][i % 2]}
+    a = zarr.create_array(store=f's{i}.zarr', shape=v.shape, chunks=(4, 3), shards=shards, dtype='>f4' if i > 2 else 'f4',
+        compressors=inner[i % 3] or None, fill_value=-1)
+    a[:] = v
+    a[8:16, 12:24] = -1 # a shard that is not there
+    a[0:4, 0:3] = -1 # and a chunk
+g = zarr.create_group('g.zarr')
+a = g.create_array('t', shape=(1, 4, 6), chunks=(1, 2, 2), shards=(1, 4, 4), dtype='i2', dimension_names=['time', 'y', 'x'])
+a[:] = np.arange(24).reshape(1, 4, 6)
+for name, n in [('y', 4), ('x', 6)]:
+    g.create_array(name, shape=(n,), dtype='f8', chunks=(2,), shards=(4,), dimension_names=[name])[:] = np.arange(n) * (2 if name == 'x' else -2)
+print('written')";
+    if python(folder.path(), code).is_none() {
+        return;
+    }
+    let is_missing = |row: usize, column: usize| {
+        (8..16).contains(&row) && (12..24).contains(&column) || row < 4 && column < 3
+    };
+    let value =
+        |(row, column)| if is_missing(row, column) { -1.0 } else { (row * 31 + column) as f32 };
+    let cells = |rows: std::ops::Range<usize>, columns: std::ops::Range<usize>| {
+        let cells = rows.flat_map(|row| columns.clone().map(move |column| (row, column)));
+        ArrayData::F32(cells.map(value).collect())
+    };
+    for i in 0..6 {
+        let path = folder.path().join(format!("s{i}.zarr"));
+        assert_eq!(read_raster(&path, None).unwrap().values, cells(0..23, 0..31), "{i}");
+        let file = ValuesFile::open(&path).unwrap();
+        for (rows, columns) in [(3..23, 11..13), (7..9, 0..31), (22..23, 30..31), (5..5, 0..9)] {
+            let window = file.window(rows.clone(), columns.clone()).unwrap();
+            assert_eq!(window, cells(rows, columns), "{i}");
+        }
+    }
+    let raster = read_raster(&folder.path().join("g.zarr"), None).unwrap();
+    assert_eq!(raster.values, ArrayData::I16((0..24).collect()));
+    assert_eq!(raster.georeference.unwrap().transform, [-1.0, 2.0, 0.0, 1.0, 0.0, -2.0]);
+}
+
+/// A shard of 2 x 2 chunks of 2 x 2 bytes, of which one is missing, by the text of the specification.
+fn shard(folder: &Path, codec: serde_json::Value, index: &[[u64; 2]]) -> std::path::PathBuf {
+    let mut about = json!({"name": "sharding_indexed", "configuration": {"chunk_shape": [2, 2],
+        "codecs": [{"name": "bytes"}], "index_location": "start",
+        "index_codecs": [{"name": "bytes", "configuration": {"endian": "little"}}]}});
+    for (name, value) in codec.as_object().unwrap() {
+        about["configuration"][name] = value.clone();
+    }
+    let grid = json!({"name": "regular", "configuration": {"chunk_shape": [4, 4]}});
+    let path = array(folder, &[("chunk_grid", grid), ("codecs", json!([about]))]);
+    let index = index.iter().flatten().flat_map(|number| number.to_le_bytes());
+    let bytes: Vec<u8> = index.chain(1..=12).collect();
+    std::fs::write(path.join("c/0/0"), bytes).unwrap();
+    path
+}
+
+#[test]
+fn shards_that_are_damaged_or_odd_are_refused_by_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let missing = [u64::MAX; 2];
+    let good = [[72, 4], missing, [64, 4], [68, 4]];
+    let path = shard(folder.path(), json!({}), &good);
+    let expected = vec![9, 10, 9, 9, 11, 12, 9, 9, 1, 2, 5, 6, 3, 4, 7, 8];
+    assert_eq!(read_raster(&path, None).unwrap().values, ArrayData::U8(expected));
+    let none = json!([{"name": "bytes"}, {"name": "crc32c"}]);
+    for (codec, index, what) in [
+        (
+            json!({}),
+            &[[73, 4], missing, [64, 4], [68, 4]][..],
+            "chunk [0, 0] from byte 73 on, 4 long, and it has 76",
+        ),
+        (json!({}), &[[64, 4], [u64::MAX, 4], missing, missing], "chunk [0, 1]"),
+        (json!({}), &[[64, 4], [4, u64::MAX], missing, missing], "chunk [0, 1]"),
+        (json!({}), &[[64, 3], missing, missing, missing], "it has 3 bytes, not 4"),
+        (json!({}), &good[..2], "its index needs 64 bytes, and it has 44"),
+        (json!({"index_codecs": none}), &good, "its index: its checksum"),
+        (json!({"index_location": "end"}), &good, "chunk [0, 0]"),
+        (json!({"index_location": "middle"}), &good, "\"middle\""),
+        (
+            json!({"index_codecs": [{"name": "bytes"}, {"name": "gzip"}]}),
+            &good,
+            "index of its shards is packed",
+        ),
+        (
+            json!({"codecs": [{"name": "sharding_indexed"}]}),
+            &good,
+            "\"sharding_indexed\" is not read",
+        ),
+        (json!({"codecs": [{"name": "bytes"}, {"name": "blosc"}]}), &good, "\"blosc\" is not read"),
+        (json!({"chunk_shape": [3, 2]}), &good, "do not divide its shards"),
+        (json!({"chunk_shape": [0, 2]}), &good, "do not divide its shards"),
+        (json!({"chunk_shape": [2]}), &good, "do not divide its shards"),
+        (json!({"chunk_shape": null}), &good, "is no list"),
+    ] {
+        let path = shard(folder.path(), codec, index);
+        let error = read_raster(&path, None).unwrap_err().to_string();
+        assert!(
+            error.contains(what) && error.contains("a.zarr") && !error.contains('\n'),
+            "{what}: {error}"
+        );
+    }
+    // An index longer than any file.
+    let side = 1u64 << 40;
+    let large = json!({"name": "regular", "configuration": {"chunk_shape": [side, side]}});
+    shard(folder.path(), json!({}), &good);
+    let json = std::fs::read(path.join("zarr.json")).unwrap();
+    let mut about: serde_json::Value = serde_json::from_slice(&json).unwrap();
+    about["chunk_grid"] = large;
+    std::fs::write(path.join("zarr.json"), about.to_string()).unwrap();
+    let error = read_raster(&path, None).unwrap_err();
+    assert!(matches!(error, Error::OutOfMemory { .. }), "{error}");
 }
 
 /// An array of 4 x 4 bytes in chunks of 2 x 2, of which some fields are others.

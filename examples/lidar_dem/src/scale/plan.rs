@@ -19,6 +19,7 @@ use crate::extent::{self, FARTHEST, too_large};
 use crate::lattice::Lattice;
 use crate::scale::needs::Kind;
 use crate::scale::recipe::{Ends, Recipe};
+use crate::within::Area;
 
 /// Reads headers, divides the DEM and writes the plan.
 pub fn plan(args: &PlanArgs) -> Result<()> {
@@ -42,6 +43,10 @@ pub fn plan(args: &PlanArgs) -> Result<()> {
         headers.crs = asked.crs(headers.crs.take())?;
         if let Some(path) = &args.surface.above {
             Floor::open(path)?.require_system(headers.crs.as_ref())?;
+        }
+        if let Some(path) = &args.surface.within {
+            let (grid, _) = grid(&asked, &headers)?;
+            headers.notes.extend(Area::read(path)?.notes(headers.crs.as_ref(), &grid)?);
         }
         Ok(headers)
     })?;

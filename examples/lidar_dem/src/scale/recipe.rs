@@ -1,6 +1,7 @@
 //! What a plan holds of the program's own: how each tile is made.
 
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use anyhow::{Result, anyhow};
 use geo_io::{Crs, CsvColumns};
@@ -18,6 +19,7 @@ use crate::layer::Layer;
 use crate::scale::needs::Kind;
 use crate::scale::{Planned, tile};
 use crate::surface::{self, SurfaceArgs, further};
+use crate::within::Area;
 
 /// How tiles are made, beside what a plan has of any program.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -39,6 +41,12 @@ pub struct Recipe {
     dsm: bool,
     /// The raster that heights are above.
     above: Option<Input>,
+    /// The polygons outside of which cells have no value.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    within: Option<Input>,
+    /// The same once they were read.
+    #[serde(skip)]
+    area: OnceLock<Area>,
     /// The lowest and the highest point of all inputs, where heights are among the values.
     pub heights: Option<[f64; 2]>,
     /// Between what the other values lie.
@@ -53,8 +61,8 @@ pub struct Recipe {
     pub zarr: Option<String>,
 }
 
-/// A raster as a plan has it.
-fn raster(path: &Path) -> Result<Input> {
+/// A file beside the points as a plan has it.
+fn beside(path: &Path) -> Result<Input> {
     Ok(Input::new(scale::name(path)?).stamp(scale::stamp(path)?))
 }
 
@@ -106,7 +114,9 @@ impl Recipe {
             layers: surface.layer.iter().map(|layer| layer.name().to_owned()).collect(),
             values: surface.value.clone(),
             dsm: surface.dsm,
-            above: surface.above.as_deref().map(raster).transpose()?,
+            above: surface.above.as_deref().map(beside).transpose()?,
+            within: surface.within.as_deref().map(beside).transpose()?,
+            area: OnceLock::new(),
             heights: ends.heights,
             ranges: ends.further,
             crs: crs.map(System::of).transpose()?,
@@ -126,6 +136,7 @@ impl Recipe {
             dsm: self.dsm,
             breaklines: None,
             above: self.above.as_ref().map(|input| PathBuf::from(&input.path)),
+            within: self.within.as_ref().map(|input| PathBuf::from(&input.path)),
             max_distance: self.max_distance.unwrap_or(f64::INFINITY),
             hull: false,
             fill: surface::fill(&self.fill).map_err(|reason| anyhow!("fill: {reason}"))?,
@@ -144,9 +155,20 @@ impl Recipe {
         self.layers.iter().map(|name| name.parse()).collect()
     }
 
-    /// Refuses rasters that are not those that were planned with.
-    pub fn require_rasters(&self) -> Result<()> {
-        self.above.iter().try_for_each(scale::require_unchanged)
+    /// Refuses files beside the points that are not those that were planned with.
+    pub fn require_beside(&self) -> Result<()> {
+        self.above.iter().chain(&self.within).try_for_each(scale::require_unchanged)
+    }
+
+    /// The polygons outside of which cells have no value, which are read once.
+    pub fn area(&self) -> Result<Option<&Area>> {
+        let Some(input) = &self.within else { return Ok(None) };
+        if let Some(area) = self.area.get() {
+            return Ok(Some(area));
+        }
+        let area = Area::read(Path::new(&input.path))?;
+        scale::require_unchanged(input)?;
+        Ok(Some(self.area.get_or_init(|| area)))
     }
 
     /// Where edges of cells of this side lie.

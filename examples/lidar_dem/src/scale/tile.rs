@@ -8,7 +8,7 @@ use programs::ground::Ground;
 use programs::scale::{bounds_of, read_points};
 use tile_plan::Tile;
 
-use crate::bands::{Ranges, without_points};
+use crate::bands::{Ranges, leave_out, without_points};
 use crate::dsm::WholeCells;
 use crate::extent::Extents;
 use crate::halo::read_dependence;
@@ -19,6 +19,10 @@ use crate::scale::Planned;
 /// The points that count.
 pub fn read(planned: &Planned, tile: &Tile, progress: &dyn Progress) -> Result<Cloud> {
     let (plan, surface) = (&planned.plan, planned.recipe.surface()?);
+    planned.recipe.require_beside()?;
+    if mask(planned, tile)?.is_some_and(|inside| !inside.contains(&1)) {
+        return Ok(Cloud::default());
+    }
     let read = |ground: &dyn Ground| read_points(planned, ground, progress);
     let mut cloud = match surface.method {
         Method::Pixels if surface.dsm => {
@@ -45,9 +49,13 @@ pub fn bands(
     progress: &dyn Progress,
 ) -> Result<Vec<Vec<f32>>> {
     let (surface, lattice) = (planned.recipe.surface()?, lattice(planned));
-    planned.recipe.require_rasters()?;
+    planned.recipe.require_beside()?;
     if cloud.x.is_empty() {
-        return without_points(tile.width as usize * tile.height as usize, &surface);
+        let mut bands = without_points(tile.width as usize * tile.height as usize, &surface)?;
+        if let Some(inside) = mask(planned, tile)? {
+            leave_out(&mut bands, &inside);
+        }
+        return Ok(bands);
     }
     surface.choose(&mut cloud, &lattice);
     let ranges = Ranges::settled(&mut cloud);
@@ -57,7 +65,14 @@ pub fn bands(
         );
     }
     let extents = Extents::around((planned.plan.grid_of(tile), lattice), margins(planned, tile))?;
-    Ok(interpolate(device, (cloud, 0), &ranges, extents, &surface, progress)?.bands)
+    let how = (&surface, planned.recipe.area()?);
+    Ok(interpolate(device, (cloud, 0), &ranges, extents, how, progress)?.bands)
+}
+
+/// Which cells of a tile may have a value, where not all may.
+fn mask(planned: &Planned, tile: &Tile) -> Result<Option<Vec<u8>>> {
+    let (grid, lattice) = (planned.plan.grid_of(tile), lattice(planned));
+    planned.recipe.area()?.map(|area| area.mask(&grid, &lattice)).transpose()
 }
 
 /// Where edges of cells lie.

@@ -14,6 +14,7 @@ mod lidar_dem;
 mod scale;
 mod tables;
 mod values;
+mod within;
 
 use testing::program::Program;
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 use programs::args::{RasterArgs, RunArgs};
 use programs::catalogues::CatalogueArgs;
-use programs::scale::{BudgetArgs, RunTileArgs};
+use programs::scale::{BudgetArgs, RunTileArgs, StoreArgs};
 
 use crate::args::{AFTER_HELP, Args, OutputArgs, PlaceArgs};
 use crate::choices::{MethodArgs, Name};
@@ -61,6 +61,8 @@ pub struct PlanArgs {
     pub output: PathBuf,
     #[command(flatten)]
     pub place: PlaceArgs,
+    #[command(flatten)]
+    pub store: StoreArgs,
     #[command(flatten)]
     pub budget: BudgetArgs,
     #[command(flatten)]

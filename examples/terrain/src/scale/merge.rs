@@ -20,6 +20,7 @@ use crate::rows::{Tally, Whole};
 /// Writes products of all tiles.
 pub fn merge(args: &MergeArgs) -> Result<()> {
     let planned = Planned::read(&args.plan)?;
+    planned.require_files()?;
     check(args, &planned)?;
     let mut stages = Stages::new(args.run.quiet);
     stages.run("look", |_| look(args, &planned))?;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use anyhow::{Result, ensure};
+use anyhow::{Result, bail, ensure};
 use gpu_core::{GridSpec, Progress};
 use programs::args::ending;
 use programs::inputs::Files;
@@ -13,7 +13,7 @@ use tile_plan::{Input, Plan, Reach};
 
 use super::args::PlanArgs;
 use super::recipe::Recipe;
-use crate::choices::Name;
+use crate::choices::{Kind, Name};
 use crate::dem::{Dem, HALO};
 
 /// The most cells on a side of a tile: more than terrain-grid takes are in no square of this side and its halo.
@@ -34,6 +34,11 @@ pub fn plan(args: &PlanArgs) -> Result<()> {
         Name::ALL.into_iter().filter(|name| args.product.contains(name)).collect();
     args.method.check(&products)?;
     args.drawing.check(&products)?;
+    let drawn = products.iter().find(|name| name.kind() != Kind::Numbers);
+    if let (Some(path), Some(name)) = (&args.store.zarr, drawn) {
+        let (path, name) = (path.display(), name.word());
+        bail!("--zarr {path}: {name} is no raster of numbers: plan it without --zarr");
+    }
     let mut read = files.read();
     read.extend(args.drawing.colours.iter().cloned());
     let mut planning = Planning::begin(&read, &args.output, &args.run)?;
@@ -54,7 +59,8 @@ fn divide(
     let (width, height) = dem.size();
     let grid = GridSpec::of_pixels(width as u32, height as u32);
     let drawing = args.drawing.of(&dem, &products, progress)?;
-    let recipe = Recipe::new(products, (&args.method, drawing), &dem.lie, dem.file())?;
+    let mut recipe = Recipe::new(products, (&args.method, drawing), &dem.lie, dem.file())?;
+    recipe.zarr = args.store.planned()?;
     let models = (recipe.model(), recipe.on_device());
     let params = args.budget.params(grid, models, recipe)?;
     let most_side = args.budget.tile_size.map_or(MOST_SIDE, |side| side.min(MOST_SIDE));

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use geo_io::{Georeference, ValuesFile};
 use gpu_core::{Device, Progress};
-use programs::scale::{self, FIXED, Needs, System};
+use programs::scale::{self, FIXED, Needs, System, part};
 use serde::{Deserialize, Serialize};
 use tile_plan::{Model, Tile};
 
@@ -38,6 +38,9 @@ pub struct Recipe {
     value_bytes: u64,
     /// Bytes that reading the DEM takes beside its values.
     unpacking_bytes: u64,
+    /// The Zarr array that tiles are chunks of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub zarr: Option<String>,
 }
 
 impl Recipe {
@@ -56,6 +59,7 @@ impl Recipe {
             crs: lie.place.crs.as_ref().map(System::of).transpose()?,
             value_bytes: file.value_bytes(),
             unpacking_bytes: file.unpacking_bytes(),
+            zarr: None,
         })
     }
 
@@ -106,6 +110,10 @@ impl scale::Recipe for Recipe {
     type Read = Vec<f32>;
     type Made = Vec<Layer>;
 
+    fn zarr(&self) -> Option<&str> {
+        self.zarr.as_deref()
+    }
+
     fn needs(planned: &Planned, tile: &Tile) -> Needs {
         let recipe = &planned.recipe;
         let own = u64::from(tile.width) * u64::from(tile.height);
@@ -119,6 +127,9 @@ impl scale::Recipe for Recipe {
     }
 
     fn files(planned: &Planned, number: usize) -> Vec<PathBuf> {
+        if let (Ok(Some(store)), Ok(tile)) = (tile::store(planned), planned.tile(number)) {
+            return store.files(part(tile));
+        }
         let ends = planned.recipe.products.iter().flat_map(|&name| tile::ends(name));
         ends.map(|end| planned.path_of(number, &end)).collect()
     }

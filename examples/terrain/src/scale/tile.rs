@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
-use geo_io::{ArrayFile, Cells, Output, TiffOptions, ValuesFile};
+use geo_io::{ArrayFile, Cells, Output, TiffOptions, ValuesFile, ZarrTiles};
 use gpu_core::Device;
-use programs::scale::require_unchanged;
+use programs::scale::{part as in_whole, require_unchanged};
 use terrain_grid::{Contour, Fragment};
 use tile_plan::Tile;
 
@@ -90,6 +90,15 @@ pub fn make(
 /// Writes the files of a tile.
 pub fn write(planned: &Planned, number: usize, made: &[Layer]) -> Result<()> {
     let tile = planned.tile(number)?;
+    if let Some(store) = store(planned)? {
+        store.begin()?;
+        for (band, layer) in made.iter().enumerate() {
+            if let Layer::Numbers(values) = layer {
+                store.write(band, in_whole(tile), values)?;
+            }
+        }
+        return planned.write_sums(number);
+    }
     let place = planned.recipe.lie()?.place_from(tile.column, tile.row);
     let (width, height) = (tile.width, tile.height);
     for (&name, layer) in planned.recipe.products.iter().zip(made) {
@@ -117,9 +126,20 @@ pub fn write(planned: &Planned, number: usize, made: &[Layer]) -> Result<()> {
     planned.write_sums(number)
 }
 
+/// The store that tiles are chunks of, if they are: a band for each product, by its name.
+pub fn store(planned: &Planned) -> Result<Option<ZarrTiles>> {
+    let recipe = &planned.recipe;
+    let names: Vec<&str> = recipe.products.iter().map(|name| name.word()).collect();
+    planned.store(&recipe.lie()?.place, &names)
+}
+
 /// Refuses a product of a tile that is not the tile's.
 pub fn check(planned: &Planned, number: usize, name: Name) -> Result<()> {
     let tile = planned.tile(number)?;
+    if let Some(store) = store(planned)? {
+        ensure!(store.has_begun(), "tile {number} is not there");
+        return Ok(());
+    }
     let place = planned.recipe.lie()?.place_from(tile.column, tile.row);
     match name.kind() {
         Kind::Numbers => planned.open(number, &end(name), &place).map(drop),

@@ -157,6 +157,53 @@ fn a_picture_of_tiles_is_that_of_one_run() {
 }
 
 #[test]
+fn tiles_are_chunks_of_one_array() {
+    let folder = tempfile::tempdir().unwrap();
+    let (folder, at) = (folder.path(), |name: &str| folder.path().join(name));
+    write_dem(folder, "feet", &heights(&mut Random::new(7), (200, 130), 0.02), (200, 130));
+    let one = ["dem.tif", "--slope", "slope.tif", "--tri", "tri.tif", "--device", "cpu"];
+    PROGRAM.succeeds(folder, &one);
+    let read = |name: &str| {
+        let raster = geo_io::read_raster(&at(name), None).unwrap();
+        let place = raster.georeference.unwrap();
+        assert_eq!(place.crs.unwrap().epsg(), Some(2994), "{name}");
+        (format!("{:?}", raster.values.to_floats(raster.nodata)), place.transform)
+    };
+    let plan = ["plan", "dem.tif", "--tile-size", "48", "--product"];
+    PROGRAM.succeeds(folder, &[&plan[..], &["slope", "--zarr", "tiles.zarr"]].concat());
+    PROGRAM.succeeds(folder, &["run", "plan.json", "--tile", "4", "--device", "software"]);
+    let merge = ["merge", "plan.json", "--slope", "m.tif"];
+    PROGRAM.fails(folder, &merge, &["nothing to merge", "tiles.zarr"]);
+    PROGRAM.succeeds(folder, &["run", "plan.json", "--all", "--device", "cpu"]);
+    assert!(read("slope.tif") == read("tiles.zarr"));
+    // A chunk that is cut short is made again, and nothing else is.
+    let chunk = at("tiles.zarr/tiles/c/1/2");
+    let bytes = std::fs::read(&chunk).unwrap();
+    std::fs::write(&chunk, &bytes[..bytes.len() / 2]).unwrap();
+    let report = PROGRAM.json(folder, &["run", "plan.json", "--all", "--device", "cpu"]);
+    assert_eq!(report["tiles"]["made"], 1);
+    assert!(std::fs::read(&chunk).unwrap() == bytes);
+    // Several products are bands of one array: each has the chunks that it has alone.
+    let several = ["slope,tri", "--zarr", "both.zarr", "-o", "both.json"];
+    PROGRAM.succeeds(folder, &[&plan[..], &several].concat());
+    PROGRAM.succeeds(folder, &["run", "both.json", "--all", "--device", "cpu"]);
+    assert!(std::fs::read(at("both.zarr/both/c/0/1/2")).unwrap() == bytes);
+    let about = testing::program::json_of(&at("both.zarr/both/zarr.json"));
+    assert_eq!(about["shape"], serde_json::json!([2, 130, 200]));
+    assert_eq!(about["attributes"]["band_names"], serde_json::json!(["slope", "tri"]));
+    for product in ["slope,relief", "contours", "color-relief"] {
+        let words = [product, "--zarr", "no.zarr", "-o", "no.json"];
+        let coloured = ["--colours", "table.txt"];
+        std::fs::write(at("table.txt"), TABLE).unwrap();
+        let more = if product == "color-relief" { &coloured[..] } else { &[] };
+        let named = product.trim_start_matches("slope,");
+        let parts = ["--zarr no.zarr", named, "no raster of numbers"];
+        PROGRAM.fails(folder, &[&plan[..], &words, more].concat(), &parts);
+    }
+    assert!(!at("no.zarr").exists() && !at("no.json").exists());
+}
+
+#[test]
 fn what_a_plan_cannot_have_gets_one_line() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();

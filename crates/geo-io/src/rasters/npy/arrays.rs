@@ -22,7 +22,7 @@ use crate::output::Output;
 use crate::output::preallocated::{Preallocated, Prefilled};
 use crate::output::replaced::LARGE;
 use crate::rasters::npy::header::Header;
-use crate::{Error, Result};
+use crate::{Error, Result, RowMajor};
 
 /// An array of one or two dimensions, in C order: the last index changes fastest.
 ///
@@ -62,20 +62,53 @@ pub trait NpyElement: NoUninit + sealed::Sealed {
 }
 
 mod sealed {
-    pub trait Sealed {}
+    use super::ArrayData;
+
+    pub trait Sealed: Sized {
+        /// The elements of an array of this type.
+        fn slice_of(data: &ArrayData) -> Option<&[Self]>;
+
+        /// The same; the array again where it is of another.
+        fn vec_of(data: ArrayData) -> Result<Vec<Self>, ArrayData>;
+    }
+}
+
+impl ArrayData {
+    /// The elements; `None` where they are of another type.
+    pub fn as_slice<T: NpyElement>(&self) -> Option<&[T]> {
+        T::slice_of(self)
+    }
+
+    /// The elements, without a copy.
+    ///
+    /// # Errors
+    /// The array as it was, where they are of another type.
+    pub fn into_vec<T: NpyElement>(self) -> Result<Vec<T>, Self> {
+        T::vec_of(self)
+    }
 }
 
 macro_rules! elements {
-    ($($type:ty => $name:literal),*) => {$(
-        impl sealed::Sealed for $type {}
+    ($($type:ty, $variant:ident => $name:literal),*) => {$(
+        impl sealed::Sealed for $type {
+            fn slice_of(data: &ArrayData) -> Option<&[Self]> {
+                if let ArrayData::$variant(values) = data { Some(values) } else { None }
+            }
+
+            fn vec_of(data: ArrayData) -> Result<Vec<Self>, ArrayData> {
+                if let ArrayData::$variant(values) = data { Ok(values) } else { Err(data) }
+            }
+        }
+
         impl NpyElement for $type {
             const TYPE: &'static str = $name;
         }
     )*};
 }
 
-elements!(f16 => "f2", f32 => "f4", f64 => "f8", u8 => "u1", bool => "b1", i8 => "i1",
-    i16 => "i2", u16 => "u2", i32 => "i4", u32 => "u4", i64 => "i8", u64 => "u8");
+elements!(f16, F16 => "f2", f32, F32 => "f4", f64, F64 => "f8", u8, U8 => "u1", bool, Bool => "b1",
+    i8, I8 => "i1", i16, I16 => "i2", u16, U16 => "u2", i32, I32 => "i4", u32, U32 => "u4",
+    i64, I64 => "i8", u64, U64 => "u8");
 
 /// Writes a two-dimensional array of `height` rows and `width` columns, row by row.
 ///
@@ -92,15 +125,14 @@ elements!(f16 => "f2", f32 => "f4", f64 => "f8", u8 => "u1", bool => "b1", i8 =>
 /// ```
 ///
 /// # Errors
-/// [`Error::Shape`] unless there are `width * height` values, and those of writing.
+/// [`Error::Shape`] unless there are `width * height` values, and those of [`RowMajor`] and of writing.
 pub fn write_npy<'a, T: NpyElement>(
     output: impl Into<Output<'a>>,
-    values: &[T],
+    values: &(impl RowMajor<T> + ?Sized),
     width: usize,
     height: usize,
 ) -> Result<()> {
-    check_count(values.len(), (width, height))?;
-    write_shaped(output.into(), values, &[height as u64, width as u64])
+    write_shaped(output.into(), values.row_major((width, height))?, &[height as u64, width as u64])
 }
 
 /// Writes an array of one dimension.
@@ -189,18 +221,9 @@ impl<T: NpyElement> NpyRoom<T> {
     /// # Errors
     /// [`Error::Shape`] unless there are `width * height` values, and those of writing.
     pub fn write(self, values: &[T]) -> Result<Prefilled> {
-        check_count(values.len(), self.size)?;
+        values.row_major(self.size)?;
         self.room.write(bytemuck::cast_slice(values))
     }
-}
-
-/// Refuses values that are not as many as an array has elements.
-fn check_count(found: usize, (width, height): (usize, usize)) -> Result<()> {
-    let (expected, found) = (width as u64 * height as u64, found as u64);
-    if expected == found {
-        return Ok(());
-    }
-    Err(Error::Shape { what: "array", expected, found })
 }
 
 /// Reads an NPY file of one or two dimensions and one of the types of [`ArrayData`], in either byte

@@ -14,7 +14,7 @@ use tiff_core::{Tag, TagValue};
 
 use crate::output::{Output, write_atomic};
 use crate::rasters::tiff::layout::{Level, Sample, TILE, Whole, write_levels};
-use crate::{Crs, Error, Georeference, Result};
+use crate::{Crs, Error, Georeference, Result, RowMajor};
 
 const GDAL_METADATA: u16 = 42112;
 const GDAL_NODATA: u16 = 42113;
@@ -152,7 +152,7 @@ impl Bands<'_> {
 pub fn write_geotiff<'a>(
     output: impl Into<Output<'a>>,
     grid: &GridSpec,
-    values: &[f32],
+    values: &(impl RowMajor<f32> + ?Sized),
     crs: Option<&Crs>,
     nodata: f32,
 ) -> Result<()> {
@@ -171,9 +171,10 @@ pub fn write_georeferenced<'a>(
     output: impl Into<Output<'a>>,
     place: &Georeference,
     size: (u32, u32),
-    values: &[f32],
+    values: &(impl RowMajor<f32> + ?Sized),
     nodata: f32,
 ) -> Result<()> {
+    let values = values.row_major((size.0 as usize, size.1 as usize))?;
     write_tiff(output, place, size, Cells::Values { values, nodata }, &TiffOptions::default())
 }
 

@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 
 use super::METADATA;
 use super::codecs::Codecs;
+use super::shards::Sharding;
 use crate::{Error, Number, Result, SampleType};
 
 /// Bytes of a `zarr.json` that are read at most.
@@ -21,6 +22,8 @@ pub(crate) struct Metadata {
     /// The value of elements in missing chunks.
     pub fill: Number,
     pub codecs: Codecs,
+    /// How chunks lie in files of several.
+    pub sharding: Option<Sharding>,
     /// The separator between the numbers of a chunk's name, and whether `c` stands before them.
     pub separator: String,
     pub is_prefixed: bool,
@@ -57,18 +60,12 @@ impl Metadata {
     /// # Errors
     /// What is missing or not read.
     pub fn of(json: &Value) -> Result<Self, String> {
-        let numbers = |list: &Value, what: &str| {
-            let numbers = list
-                .as_array()
-                .and_then(|list| list.iter().map(Value::as_u64).collect::<Option<Vec<u64>>>());
-            numbers.ok_or_else(|| format!("its {what} is no list of whole numbers"))
-        };
-        let shape = numbers(&json["shape"], "shape")?;
+        let shape = whole_numbers(&json["shape"], "shape")?;
         let grid = &json["chunk_grid"];
         if grid["name"] != "regular" {
             return Err(format!("its chunk grid is {}: geo-io reads regular ones", grid["name"]));
         }
-        let chunk = numbers(&grid["configuration"]["chunk_shape"], "chunk_shape")?;
+        let chunk = whole_numbers(&grid["configuration"]["chunk_shape"], "chunk_shape")?;
         if chunk.len() != shape.len() || chunk.contains(&0) {
             return Err(format!("its chunks {chunk:?} do not divide its shape {shape:?}"));
         }
@@ -95,7 +92,10 @@ impl Metadata {
         if json["storage_transformers"].as_array().is_some_and(|list| !list.is_empty()) {
             return Err("it has storage transformers, which geo-io does not read".to_owned());
         }
-        let codecs = Codecs::read(&json["codecs"])?;
+        let (chunk, codecs, sharding) = match Sharding::of(&json["codecs"], &chunk)? {
+            Some((chunk, codecs, sharding)) => (chunk, codecs, Some(sharding)),
+            None => (chunk, Codecs::read(&json["codecs"])?, None),
+        };
         let attributes = json["attributes"].as_object().cloned().unwrap_or_default();
         let names = json["dimension_names"].as_array().map_or(&[][..], Vec::as_slice);
         let name = |i: usize| Some(names.get(i)?.as_str()?.to_owned());
@@ -106,6 +106,7 @@ impl Metadata {
             sample_type,
             fill,
             codecs,
+            sharding,
             separator,
             is_prefixed,
             attributes,
@@ -113,7 +114,7 @@ impl Metadata {
         })
     }
 
-    /// The name of a chunk in its array's folder.
+    /// The name of a chunk, or of a shard, in its array's folder.
     pub fn key(&self, chunk: &[u64]) -> String {
         let numbers: Vec<String> = chunk.iter().map(u64::to_string).collect();
         let numbers = numbers.join(&self.separator);
@@ -138,6 +139,17 @@ impl Metadata {
             .find_map(|name| fill(self.attributes.get(name)?, self.sample_type));
         stated.or(Some(self.fill).filter(|fill| *fill != Number::from(0u8)))
     }
+}
+
+/// A list of whole numbers.
+///
+/// # Errors
+/// It is none.
+pub(crate) fn whole_numbers(list: &Value, what: &str) -> Result<Vec<u64>, String> {
+    let numbers = list
+        .as_array()
+        .and_then(|list| list.iter().map(Value::as_u64).collect::<Option<Vec<u64>>>());
+    numbers.ok_or_else(|| format!("its {what} is no list of whole numbers"))
 }
 
 fn sample_type(name: &Value) -> Result<SampleType, String> {

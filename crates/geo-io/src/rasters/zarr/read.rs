@@ -7,6 +7,7 @@ use gpu_core::{host_memory, parallel};
 
 use super::metadata::{Metadata, json_of};
 use super::place::place_of;
+use super::shards::Chunks;
 use crate::rasters::nodata::{Sample, with_sample_type};
 use crate::rasters::values_file::Windows;
 use crate::{ArrayData, Error, Georeference, Number, Result};
@@ -70,12 +71,13 @@ impl ZarrArray {
         }
         let (wide, tall) = self.chunk();
         let across = columns.start / wide..columns.end.div_ceil(wide);
+        let planes = (self.about.shape.len() == 3).then_some(0);
+        let mut chunks = Chunks::default();
         for line in rows.start / tall..rows.end.div_ceil(tall) {
-            let chunk = |i: usize| {
-                let planes = (self.about.shape.len() == 3).then_some(0);
-                let place = planes.into_iter().chain([line as u64, (across.start + i) as u64]);
-                chunk_of::<T>(&self.folder, &self.about, &place.collect::<Vec<_>>())
-            };
+            let place = |column| planes.into_iter().chain([line as u64, column as u64]).collect();
+            let places: Vec<Vec<u64>> = across.clone().map(place).collect();
+            chunks.prepare(&self.folder, &self.about, &places)?;
+            let chunk = |i: usize| chunk_of::<T>(&self.folder, &self.about, &chunks, &places[i]);
             for (i, chunk) in parallel::map(across.len(), 1, chunk).into_iter().enumerate() {
                 let Some(chunk) = chunk? else { continue };
                 let (top, left) = (line * tall, (across.start + i) * wide);
@@ -103,10 +105,12 @@ impl Windows for ZarrArray {
         self.about.sample_type.bytes()
     }
 
-    /// A row of chunks, each as it is packed and as it is not.
+    /// A row of chunks, each as it is packed and as it is not, and the indices of their shards.
     fn unpacking_bytes(&self) -> u64 {
         let across = self.size().0.div_ceil(self.chunk().0) as u64;
-        self.about.chunk_bytes().saturating_mul(2).saturating_mul(across)
+        let chunks = self.about.chunk_bytes().saturating_mul(2).saturating_mul(across);
+        let indices = self.about.sharding.as_ref().map_or(0, |s| s.bytes_of_indices(across));
+        chunks.saturating_add(indices)
     }
 
     fn block_rows(&self) -> usize {
@@ -167,12 +171,13 @@ pub(crate) fn array_of(path: &Path) -> Result<PathBuf> {
 }
 
 /// The elements of a chunk; `None` where it is missing.
-fn chunk_of<T: Sample>(folder: &Path, about: &Metadata, place: &[u64]) -> Result<Option<Vec<T>>> {
-    let path = folder.join(about.key(place));
-    let packed = match std::fs::read(&path) {
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        packed => packed.map_err(|e| Error::read(&path, e))?,
-    };
+fn chunk_of<T: Sample>(
+    folder: &Path,
+    about: &Metadata,
+    chunks: &Chunks,
+    place: &[u64],
+) -> Result<Option<Vec<T>>> {
+    let Some((path, packed)) = chunks.packed(folder, about, place)? else { return Ok(None) };
     let bytes = about.codecs.unpack(packed, about.chunk_bytes());
     let mut bytes = bytes.map_err(|reason| Error::malformed(&path, reason))?;
     if about.codecs.is_big_endian != cfg!(target_endian = "big") {
@@ -186,8 +191,11 @@ pub(crate) fn values_of(folder: &Path, about: &Metadata) -> Result<Vec<f64>> {
     fn of<T: Sample>(folder: &Path, about: &Metadata) -> Result<Vec<f64>> {
         let (length, side) = (about.shape[0], about.chunk[0]);
         let mut values = vec![about.fill.to_f64(); length as usize];
+        let mut chunks = Chunks::default();
         for first in (0..length).step_by(usize::try_from(side).unwrap_or(usize::MAX)) {
-            let Some(chunk) = chunk_of::<T>(folder, about, &[first / side])? else { continue };
+            let place = vec![first / side];
+            chunks.prepare(folder, about, std::slice::from_ref(&place))?;
+            let Some(chunk) = chunk_of::<T>(folder, about, &chunks, &place)? else { continue };
             let to = &mut values[first as usize..];
             to.iter_mut().zip(&chunk).for_each(|(to, from)| *to = from.real());
         }

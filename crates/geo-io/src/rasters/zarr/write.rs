@@ -20,7 +20,7 @@ use super::place::attributes;
 use crate::output::folder::PendingFolder;
 use crate::output::{Output, failed};
 use crate::rasters::tiff::rows::FillRows;
-use crate::{Bands, Compression, Error, Georeference, Result, TiffOptions};
+use crate::{Bands, Compression, Error, Georeference, Result, RowMajor, TiffOptions};
 
 /// Columns and rows of a chunk.
 const CHUNK: u32 = 512;
@@ -81,20 +81,16 @@ pub fn write_zarr<'a>(
     output: impl Into<Output<'a>>,
     place: &Georeference,
     (width, height): (u32, u32),
-    values: &[&[f32]],
+    values: &[impl RowMajor<f32>],
     bands: &Bands,
     options: &TiffOptions,
 ) -> Result<()> {
-    let expected = u64::from(width) * u64::from(height);
-    for found in values.iter().map(|values| values.len() as u64) {
-        if found != expected {
-            return Err(Error::Shape { what: "values of a band", expected, found });
-        }
-    }
+    let size = (width as usize, height as usize);
+    let values = values.iter().map(|band| band.row_major(size)).collect::<Result<Vec<_>>>()?;
     let mut fill = |first: usize, rows: &mut [f32]| {
         let start = first * width as usize;
         for (i, cell) in rows.chunks_exact_mut(values.len()).enumerate() {
-            cell.iter_mut().zip(values).for_each(|(number, band)| *number = band[start + i]);
+            cell.iter_mut().zip(&values).for_each(|(number, band)| *number = band[start + i]);
         }
         Ok(())
     };
@@ -295,6 +291,7 @@ impl Spec<'_> {
             sample_type,
             fill,
             codecs,
+            sharding: None,
             separator,
             is_prefixed,
             attributes,

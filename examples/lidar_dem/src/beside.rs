@@ -1,0 +1,56 @@
+//! Lines and polygons beside points: whether their coordinate systems fit.
+
+use std::path::Path;
+
+use anyhow::{Result, bail, ensure};
+use geo_io::Crs;
+
+/// A file of lines or polygons.
+pub struct Beside<'a> {
+    /// The option that names it.
+    pub option: &'static str,
+    pub path: &'a Path,
+    /// What it has: lines or polygons.
+    pub what: &'static str,
+    /// The system that it states.
+    pub stated: Option<&'a Crs>,
+    /// What its reader says.
+    pub notes: &'a [String],
+}
+
+impl Beside<'_> {
+    /// Compares the system with the points', and gives notes; `meets` says whether something reaches the points. GeoJSON that states no system has
+    /// longitudes and latitudes (RFC 7946), unless it lies among the points.
+    ///
+    /// # Errors
+    /// The systems differ.
+    pub fn notes(&self, points: Option<&Crs>, meets: bool) -> Result<Vec<String>> {
+        let (option, path, what) = (self.option, self.path.display(), self.what);
+        let mut notes: Vec<String> =
+            self.notes.iter().map(|note| format!("{path}: {note}")).collect();
+        match (self.stated, points) {
+            (Some(own), Some(points)) => match own.compare(points) {
+                Ok(note) => notes.extend(note.map(|note| format!("{path}: {note}"))),
+                Err(difference) => bail!(
+                    "{option} {path} is in {own}, the points are in {points} ({difference}): project the {what}, as by \
+                     ogr2ogr -t_srs"
+                ),
+            },
+            (Some(own), None) => notes.push(format!(
+                "{path} is in {own}, and the points name no coordinate system: taken as the same"
+            )),
+            (None, Some(points)) if !points.is_geographic() => {
+                ensure!(
+                    meets,
+                    "{option} {path} names no coordinate system, and none of its {what} reaches the points, which are in \
+                     {points}: project the {what}, as by ogr2ogr -t_srs"
+                );
+                notes.push(format!(
+                    "{path} names no coordinate system: taken as that of the points, {points}"
+                ));
+            }
+            _ => {}
+        }
+        Ok(notes)
+    }
+}

@@ -35,10 +35,6 @@ pub struct Args {
     /// --kernel or --variogram is given
     #[arg(long)]
     pub cross_validate: bool,
-    /// Write the prediction error as a second band, of a GeoTIFF. Each point is predicted from the others. A cell
-    /// has the root of the mean of the squared errors, weighted as the values are
-    #[arg(long, conflicts_with_all = ["deviation", "variogram"])]
-    pub prediction_error: bool,
     #[command(flatten)]
     pub light: LightArgs,
     #[command(flatten)]
@@ -73,7 +69,8 @@ impl Args {
         ensure!(self.sample_points > 0, "--sample-points 0: a sample needs a point");
         self.crs(None)?;
         let format = self.format()?;
-        if let Some(band) = self.second_band().filter(|_| !Format::BANDS.contains(&format)) {
+        if let Some(band) = self.surface.second_band().filter(|_| !Format::BANDS.contains(&format))
+        {
             let path = self.output.display();
             bail!(
                 "--{band} makes a second band, and {path} has one: let the name end in .tif or .zarr"
@@ -81,11 +78,6 @@ impl Args {
         }
         geo_io::check_distinct(inputs, &[&self.output])?;
         Ok(geo_io::check_output(Output { path: &self.output, existing: self.existing() })?)
-    }
-
-    /// What the second band is called, where there is one.
-    pub fn second_band(&self) -> Option<&'static str> {
-        self.prediction_error.then_some("prediction-error").or(self.surface.second_band())
     }
 
     /// What becomes of a file that exists.

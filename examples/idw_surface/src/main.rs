@@ -8,6 +8,7 @@
 mod args;
 mod extent;
 mod kriging;
+mod prediction;
 mod sample;
 mod scale;
 mod surface;
@@ -31,6 +32,7 @@ use programs::units::Units;
 use serde_json::json;
 
 use args::{Args, CommandLine};
+use prediction::Errors;
 use surface::{DEFAULT_POWER, SurfaceArgs};
 
 /// The powers that cross-validation tries.
@@ -88,7 +90,7 @@ fn run(args: &Args) -> Result<()> {
     let of_cell = match (&args.surface.kriging.variogram, args.surface.deviation) {
         (Some(_), _) => 36,
         (None, true) => 60,
-        (None, false) if args.prediction_error => 24,
+        (None, false) if args.surface.prediction_error => 24,
         (None, false) => 12,
     };
     host_memory::require(grid.cells().saturating_mul(of_cell))
@@ -108,7 +110,7 @@ fn run(args: &Args) -> Result<()> {
         Some(_) => call.kriging(&mut stages, &mut report).map_err(name)?,
     };
     report.raster("surface", &grid, "values", &bands[0]);
-    let second = args.second_band().into_iter().zip(bands.get(1));
+    let second = args.surface.second_band().into_iter().zip(bands.get(1));
     second.for_each(|(name, band)| report.quantity(name, band));
     stages.run("write", |_| write(args, &device, &grid, &bands, crs.as_ref()))?;
     report.stages(&stages);
@@ -153,29 +155,14 @@ impl Call<'_> {
         report.field("power", has_power.then_some(params.power));
         report.field("kernel", kernel);
         let mut bands = surface::bands_of(surface, args.surface.deviation);
-        if args.prediction_error {
-            bands.push(self.prediction_error(&params, stages)?);
+        if args.surface.prediction_error {
+            let errors = stages
+                .run("leave one out", |p| Errors::of(device.with_progress(p), points, &params))?;
+            bands.push(stages.run("prediction error", |p| {
+                errors.around(device.with_progress(p), (points, grid.into()), &params, false)
+            })?);
         }
         Ok(bands)
-    }
-
-    /// Returns for each cell the root of the mean squared error of the points around it, each predicted from the
-    /// others.
-    fn prediction_error(&self, params: &idw::Params, stages: &mut Stages) -> Result<Vec<f32>> {
-        let &Self { device, points, grid, .. } = self;
-        let found = stages.run("leave one out", |p| {
-            idw::cross_validate(device.with_progress(p), points, params)
-        })?;
-        let squares: Vec<f64> = found.errors.iter().map(|error| error * error).collect();
-        let errors = Points { values: &[&squares], ..points };
-        // A point that the others do not predict has no error.
-        let params = params.non_finite(idw::NonFinite::Skip).value_range(None);
-        let surface = stages.run("prediction error", |p| {
-            idw::interpolate::<f32>(device.with_progress(p), Input::new(errors, grid), &params)
-        })?;
-        // Means of squares are not negative but for rounding.
-        let root = |square: f32| if square < 0.0 { 0.0 } else { square.sqrt() };
-        Ok(surface.values.into_iter().take(1).flatten().map(root).collect())
     }
 
     /// The values by kriging, and their variances where these are wanted.
@@ -226,7 +213,7 @@ fn reach(points: &PointArgs, surface: &SurfaceArgs, takes_all: bool) -> Option<B
     let radius = surface.reach().filter(|_| !takes_all)?;
     // Returns how far a grid may reach beyond these bounds: a cell, or what `--size` adds to the shorter side.
     let cell = surface.resolution.unwrap_or((b.max_x - b.min_x).max(b.max_y - b.min_y));
-    let most = radius + cell;
+    let most = f64::from(surface.depth()) * radius + cell;
     Some(Bounds {
         min_x: b.min_x - most,
         min_y: b.min_y - most,
@@ -276,7 +263,12 @@ fn write(
     let path = &args.output;
     let products = Products { grid, crs, how: &args.raster, existing: args.existing() };
     if args.format()? != Format::Png {
-        return products.write_bands("--output", path, &surface::bands(args.second_band()), bands);
+        return products.write_bands(
+            "--output",
+            path,
+            &surface::bands(args.surface.second_band()),
+            bands,
+        );
     }
     let values = &bands[0];
     // The unit of the measured values is not known, unless the system states it.

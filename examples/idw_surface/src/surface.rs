@@ -60,6 +60,10 @@ pub struct SurfaceArgs {
     /// --max-points, --radius or --per-quadrant
     #[arg(long, conflicts_with = "variogram")]
     pub deviation: bool,
+    /// Write the prediction error as a second band, of a GeoTIFF. Each point is predicted from the others. A cell
+    /// has the root of the mean of the squared errors, weighted as the values are
+    #[arg(long, conflicts_with_all = ["deviation", "variogram"])]
+    pub prediction_error: bool,
     #[command(flatten)]
     pub kriging: KrigingArgs,
 }
@@ -163,7 +167,13 @@ impl SurfaceArgs {
     /// What the second band is called, where there is one.
     pub fn second_band(&self) -> Option<&'static str> {
         let variance = self.kriging.variance.then_some("variance");
-        variance.or(self.deviation.then_some("deviation"))
+        let of_points = self.prediction_error.then_some("prediction-error");
+        variance.or(self.deviation.then_some("deviation")).or(of_points)
+    }
+
+    /// How many searches a cell rests on, one after the other: points that are predicted have neighbours of their own.
+    pub fn depth(&self) -> u32 {
+        1 + u32::from(self.prediction_error)
     }
 
     /// The kernel function, with its bandwidth.

@@ -33,9 +33,9 @@ pub struct DeviceIndex<T: Coordinate> {
 /// bounds, unless they are given, and at the end. A graph cannot hold it.
 ///
 /// The index is that of [`index`](crate::index()), with coordinates of the given type. Device memory beside the points and
-/// the index: 28 bytes a point for f32, 36 for f64. Cost: one sort by 32 bits. If more than one point in a thousand
-/// shares one of 2^16 by 2^16 cells over the bounds with 32 others at other places, two sorts by coordinates and one by
-/// 64 bits more.
+/// the index: 28 bytes a point for f32, 36 for f64. Cost: one sort by 32 bits. The bounds have 2^16 by 2^16 cells.
+/// If more than one point in a thousand shares a cell with 32 others, at other places, it takes three more sorts: two by
+/// coordinates, one by 64 bits.
 ///
 /// Example: see [`nearest`].
 ///

@@ -133,12 +133,13 @@ fn try_divide(
     grid: GridSpec,
     recipe: Recipe,
 ) -> Result<tile_plan::Result<Plan>> {
-    let reads = recipe.reads();
+    let (reads, depth) = (recipe.reads(), f64::from(recipe.depth()));
     let of_reach = if args.surface.radius.is_some() { "--radius" } else { "--bandwidth" };
     let (parameter, reach) = match (reads, args.surface.reach()) {
-        (Reads::Halo, Some(radius)) => (of_reach, Reach::Ground(radius)),
+        (Reads::Halo, Some(radius)) => (of_reach, Reach::Ground(depth * radius)),
         (Reads::Nearest, _) => {
-            ("--max-points", Reach::Ground(first_reach(recipe.max_points, headers, &grid)))
+            let reach = depth * first_reach(recipe.max_points, headers, &grid);
+            ("--max-points", Reach::Ground(reach))
         }
         _ => ("the search", Reach::Everywhere),
     };
@@ -147,6 +148,9 @@ fn try_divide(
     let params = params.halo_has_cells(false).reach(parameter, reach);
     Ok(tile_plan::plan(&headers.inputs, &params))
 }
+
+/// The most cells that a tile reads at first around it: a plan holds as many.
+const MAX_HALO: f64 = (1 << 28) as f64;
 
 /// Returns how far a tile reads at first for the nearest points alone. If points are spread evenly, a quarter of this
 /// circle around a cell in a corner holds as many points as are wanted, and two standard deviations more. The distance
@@ -159,7 +163,7 @@ fn first_reach(most: u32, headers: &Headers, grid: &GridSpec) -> f64 {
     let wanted = wanted + 2.0 * wanted.sqrt() + 1.0;
     let area_of_one = width * height / headers.points().max(1) as f64;
     let reach = 2.0 * (wanted * area_of_one / PI).sqrt();
-    reach.clamp(grid.cell_size, across)
+    reach.clamp(grid.cell_size, across).min(MAX_HALO * grid.cell_size)
 }
 
 fn tell(report: &mut Report, args: &PlanArgs, (plan, reads): (&Plan, Reads), headers: &Headers) {

@@ -56,6 +56,8 @@ pub struct Recipe {
     geographic: bool,
     /// Whether the deviation of the points is a second band.
     deviation: bool,
+    /// Whether the prediction error is.
+    pub prediction_error: bool,
     kriging: Option<Kriging>,
     /// The points of a part, where all are more than memory holds.
     part: Option<u64>,
@@ -94,6 +96,7 @@ impl Recipe {
             adaptive: surface.adaptive,
             geographic: surface.geographic,
             deviation: surface.deviation,
+            prediction_error: surface.prediction_error,
             kriging,
             part: None,
             range,
@@ -103,7 +106,9 @@ impl Recipe {
 
     /// The same with points in parts, so many at a time; `None` where a part does not tell what it adds to the whole.
     pub fn in_parts(self, points: u64) -> Option<Self> {
-        let adds_up = self.params().is_all_pairs() && !self.adaptive && self.kriging.is_none();
+        let params = self.params();
+        let is_else = self.kriging.is_some() || self.prediction_error;
+        let adds_up = params.is_all_pairs() && params.adaptive.is_none() && !is_else;
         adds_up.then_some(Self { part: Some(points), ..self })
     }
 
@@ -146,7 +151,13 @@ impl Recipe {
 
     fn second_band(&self) -> Option<&'static str> {
         let has_variance = self.kriging.as_ref().is_some_and(|kriging| kriging.variance);
-        has_variance.then_some("variance").or(self.deviation.then_some("deviation"))
+        let of_points = self.prediction_error.then_some("prediction-error");
+        has_variance.then_some("variance").or(self.deviation.then_some("deviation")).or(of_points)
+    }
+
+    /// How many searches a cell rests on, one after the other.
+    pub fn depth(&self) -> u32 {
+        1 + u32::from(self.prediction_error)
     }
 
     /// Where the points lie that count for a tile.
@@ -195,7 +206,7 @@ impl PointRecipe for Recipe {
 
 impl scale::Recipe for Recipe {
     const PROGRAM: &'static str = "idw_surface";
-    const VERSION: u32 = 5;
+    const VERSION: u32 = 6;
     type Read = Cloud;
     type Made = Vec<Vec<f32>>;
 

@@ -9,6 +9,10 @@
 //! points of each cell. A cell that has as many points as are wanted has its nearest, since all points that were not
 //! read lie farther. Around cells that lack some, the tile reads twice as far, and so on, until no cell lacks any or
 //! all points were read.
+//!
+//! **Prediction errors** rest on two searches: a cell's points, and the neighbours of these. The halo is twice as wide,
+//! and each search has half of it. A point within half of the halo's width finds its neighbours within as much again,
+//! and the tile has read these. So the same proof holds for it.
 
 use anyhow::{Context, Result, ensure};
 use gpu_core::{Bounds, Device, Progress};
@@ -18,6 +22,7 @@ use programs::scale::{SurfaceRecipe, bounds_of, read_parts, read_points};
 use tile_plan::Tile;
 
 use crate::kriging;
+use crate::prediction::Errors;
 use crate::scale::Planned;
 use crate::scale::needs::Reads;
 use crate::surface::bands_of;
@@ -32,39 +37,26 @@ pub fn bands(
 ) -> Result<Vec<Vec<f32>>> {
     let centres = Centres::of(planned, tile);
     let work = Work { planned, device, progress };
-    let params = planned.recipe.params();
-    let has_deviation = params.statistics;
+    let reads = planned.recipe.reads();
     if let Some((params, variance)) = planned.recipe.kriging()? {
-        return match planned.recipe.reads() {
-            Reads::Nearest => work.nearest(tile, &centres, cloud, |cloud, centres, radius| {
-                let limited = params.clone().min_points(params.max_points);
-                let params = radius.map_or(params.clone(), |radius| limited.radius(radius));
-                let bands = work.krige(cloud, centres, &params, variance)?;
-                // Of too few points there is no value.
-                let is_certain = bands[0].iter().map(|value| radius.is_none() || !value.is_nan());
-                let is_certain = is_certain.collect();
-                Ok((bands, is_certain))
+        return match reads {
+            Reads::Nearest => work.nearest(tile, &centres, cloud, |cloud, centres, limit| {
+                let limited = |radius| params.clone().min_points(params.max_points).radius(radius);
+                work.krige(cloud, centres, &limit.map_or(params.clone(), limited), variance)
             }),
             _ => work.krige(&cloud, &centres, &params, variance),
         };
     }
-    let surface = match planned.recipe.reads() {
-        Reads::Nearest => {
-            return work.nearest(tile, &centres, cloud, |cloud, centres, radius| {
-                let limited = |radius| params.radius(radius).statistics(true);
-                let params = radius.map_or(params, limited);
-                let surface = work.interpolate(cloud, centres, &params)?;
-                let found = surface.statistics.as_ref().filter(|_| radius.is_some());
-                let most = planned.recipe.max_points;
-                let is_certain = |i: usize| found.is_none_or(|found| found.count[i] >= most);
-                let is_certain = (0..centres.x.len()).map(is_certain).collect();
-                Ok((bands_of(surface, has_deviation), is_certain))
-            });
-        }
-        Reads::Parts(most) => work.add_parts(&centres, most)?,
-        Reads::Halo | Reads::All => work.interpolate(&cloud, &centres, &params)?,
-    };
-    Ok(bands_of(surface, has_deviation))
+    let params = planned.recipe.params();
+    match reads {
+        Reads::Nearest => work.nearest(tile, &centres, cloud, |cloud, centres, limit| {
+            let limited = |radius| params.min_points(params.max_points).radius(radius);
+            let how = limit.map_or(params, limited);
+            work.interpolate(cloud, centres, &how, limit.is_some())
+        }),
+        Reads::Parts(most) => Ok(bands_of(work.add_parts(&centres, most)?, false)),
+        Reads::Halo | Reads::All => work.interpolate(&cloud, &centres, &params, false),
+    }
 }
 
 /// What all steps of a tile have in common.
@@ -114,17 +106,24 @@ impl Centres {
 }
 
 impl Work<'_> {
-    /// The values of cells by inverse distances.
+    /// The bands of cells by inverse distances. With `is_limited` a search may lack points that were not read.
     fn interpolate(
         &self,
         cloud: &Cloud,
         centres: &Centres,
         params: &Params,
-    ) -> Result<Surface<f32>> {
+        is_limited: bool,
+    ) -> Result<Vec<Vec<f32>>> {
         require_within_range(self.planned, cloud)?;
         let points = Points { x: &cloud.x, y: &cloud.y, values: &[&cloud.z] };
-        let on = self.device.with_progress(self.progress);
-        Ok(idw::interpolate::<f32>(on, Input::new(points, centres.targets()), params)?)
+        let (on, targets) = (self.device.with_progress(self.progress), centres.targets());
+        let surface = idw::interpolate::<f32>(on, Input::new(points, targets), params)?;
+        let mut bands = bands_of(surface, params.statistics);
+        if self.planned.recipe.prediction_error {
+            let errors = Errors::of(on, points, params)?;
+            bands.push(errors.around(on, (points, targets), params, is_limited)?);
+        }
+        Ok(bands)
     }
 
     /// The bands of cells by kriging.
@@ -155,30 +154,34 @@ impl Work<'_> {
         Ok(total.surface(&params)?)
     }
 
-    /// The bands of cells whose nearest points may lie beyond what was read. `make` gives the bands of cells, and of
-    /// each whether it has its nearest points: of those within a radius, or of all.
+    /// The bands of cells whose nearest points may lie beyond what was read. `make` gives the bands of cells: by searches
+    /// within a limit, without a value if a search lacks a point, or by searches among all points.
     fn nearest(
         &self,
         tile: &Tile,
         centres: &Centres,
         mut cloud: Cloud,
-        make: impl Fn(&Cloud, &Centres, Option<f64>) -> Result<(Vec<Vec<f32>>, Vec<bool>)>,
+        make: impl Fn(&Cloud, &Centres, Option<f64>) -> Result<Vec<Vec<f32>>>,
     ) -> Result<Vec<Vec<f32>>> {
         let (planned, cell) = (self.planned, self.planned.plan.grid().cell_size);
         let all = bounds_of(&planned.plan).context("this plan is damaged: no input has bounds")?;
         let count = centres.x.len();
         let mut bands = vec![vec![f32::NAN; count]; planned.recipe.bands()?.len()];
+        let depth = f64::from(planned.recipe.depth());
         let mut open: Vec<usize> = (0..count).collect();
         let (mut ground, mut radius) = (tile.read, f64::from(planned.plan.halo().max(1)) * cell);
         loop {
-            // Centres lie half a cell within their cells: what is not read is farther than the radius.
-            let limit = (!holds(&ground, &all, cell)).then_some(radius);
-            let (made, is_certain) = make(&cloud, &centres.some(&open), limit)?;
-            for (i, &cell) in open.iter().enumerate().filter(|&(i, _)| is_certain[i]) {
+            // Centres lie half a cell within their cells: what is not read is farther than the radius, and farther than
+            // what the first search leaves of it from any point that this one finds.
+            let limit = (!holds(&ground, &all, cell)).then_some(radius / depth);
+            let made = make(&cloud, &centres.some(&open), limit)?;
+            let is_certain =
+                |i: usize| limit.is_none() || made.iter().all(|band| !band[i].is_nan());
+            for (i, &cell) in open.iter().enumerate().filter(|&(i, _)| is_certain(i)) {
                 bands.iter_mut().zip(&made).for_each(|(band, made)| band[cell] = made[i]);
             }
             let mut number = 0..;
-            open.retain(|_| number.next().is_some_and(|i: usize| !is_certain[i]));
+            open.retain(|_| number.next().is_some_and(|i: usize| !is_certain(i)));
             let Some(wider) = centres.some(&open).ground(2.0 * radius + cell) else {
                 return Ok(bands);
             };

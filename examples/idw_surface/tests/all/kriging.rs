@@ -26,7 +26,7 @@ fn write_points(folder: &Path) {
 }
 
 /// The numbers of each band.
-fn bands(path: &Path) -> Vec<Vec<f32>> {
+pub(crate) fn bands(path: &Path) -> Vec<Vec<f32>> {
     let file = TiffFile::open(path).unwrap();
     let image = file.ifd(0).unwrap();
     let bytes = file.read_image_bytes(0).unwrap();
@@ -184,53 +184,4 @@ fn the_deviation_of_the_points_is_a_second_band() {
     PROGRAM.fails(folder, &npy, &["--deviation", ".tif"]);
     let both = ["a.csv", "--deviation", "--max-points", "5", "--variogram", "spherical:1,9"];
     PROGRAM.fails(folder, &both, &["--variogram"]);
-}
-
-/// The prediction error, beside the definition in f64: errors of leaving out, then the mean of their squares with the
-/// weights of the values.
-#[test]
-fn the_prediction_error_is_a_second_band() {
-    let folder = tempfile::tempdir().unwrap();
-    let folder = folder.path();
-    let mut random = Random::new(21);
-    let points: Vec<[f64; 3]> = (0..25)
-        .map(|_| [10.0 * random.unit(), 10.0 * random.unit(), 5.0 * random.unit()])
-        .collect();
-    let mut text = String::from("x,y,z\n");
-    points.iter().for_each(|[x, y, z]| text += &format!("{x},{y},{z}\n"));
-    std::fs::write(folder.join("p.csv"), text).unwrap();
-    // The weighted mean of numbers of the points but one.
-    let mean = |at: [f64; 2], but: Option<usize>, of: &dyn Fn(usize) -> f64| {
-        let (mut sum, mut weights) = (0.0, 0.0);
-        for (i, [x, y, _]) in points.iter().enumerate().filter(|(i, _)| Some(*i) != but) {
-            let weight = 1.0 / ((x - at[0]).powi(2) + (y - at[1]).powi(2));
-            (sum, weights) = (sum + weight * of(i), weights + weight);
-        }
-        sum / weights
-    };
-    let squares: Vec<f64> = (0..points.len())
-        .map(|i| {
-            let predicted = mean([points[i][0], points[i][1]], Some(i), &|j| points[j][2]);
-            (predicted - points[i][2]).powi(2)
-        })
-        .collect();
-    let base = ["p.csv", "--resolution", "1", "--bounds=0,0,10,10", "--power", "2"];
-    for device in ["cpu", "software"] {
-        let run = ["--prediction-error", "--device", device, "-o", "e.tif", "--overwrite"];
-        let report = PROGRAM.json(folder, &[&base[..], &run].concat());
-        assert!(report["prediction-error"]["range"][1].as_f64().unwrap() > 0.0, "{report}");
-        let found = bands(&folder.join("e.tif"));
-        for (cell, (&value, &error)) in found[0].iter().zip(&found[1]).enumerate() {
-            let at = [(cell % 10) as f64 + 0.5, 9.5 - (cell / 10) as f64];
-            let expected = mean(at, None, &|i| points[i][2]);
-            assert!((f64::from(value) - expected).abs() < 1e-4 * expected, "{cell}: {value}");
-            let expected = mean(at, None, &|i| squares[i]).sqrt();
-            assert!((f64::from(error) - expected).abs() < 1e-4 * expected, "{cell}: {error}");
-        }
-    }
-    let npy = ["p.csv", "--prediction-error", "-o", "out.npy"];
-    PROGRAM.fails(folder, &npy, &["--prediction-error", ".tif"]);
-    let both = ["p.csv", "--prediction-error", "--variogram", "spherical:1,9"];
-    PROGRAM.fails(folder, &both, &["--variogram"]);
-    PROGRAM.fails(folder, &["plan", "p.csv", "--prediction-error"], &["--prediction-error"]);
 }

@@ -2,6 +2,7 @@
 
 mod idw_surface;
 mod kriging;
+mod prediction;
 mod scale;
 mod tables;
 

@@ -221,12 +221,13 @@ fn the_nearest_are_found_across_a_void() {
     }
     text += "1500,20,77\n";
     std::fs::write(folder.join("points.csv"), text).unwrap();
-    let words = ["points.csv", "--max-points", "9", "--resolution", "10"];
-    PROGRAM.succeeds(folder, &[&words[..], &["-o", "plain.tif", "--device", "cpu"]].concat());
-    let plan = [&words[..], &["--tile-size", "32"]].concat();
-    for has_bins in [false, true] {
+    let words = ["points.csv", "--max-points", "9", "--resolution", "10", "--prediction-error"];
+    for (has_bins, words) in [(false, &words[..5]), (true, &words[..5]), (true, &words)] {
+        let run = ["-o", "plain.tif", "--device", "cpu", "--overwrite"];
+        PROGRAM.succeeds(folder, &[words, &run].concat());
+        let plan = [words, &["--tile-size", "32"]].concat();
         assert!(in_tiles(&PROGRAM, folder, &plan, bins(has_bins), "cpu", &MERGE) > 8);
-        assert!(is_same(folder, "plain.tif", "tiles.tif"), "bins: {has_bins}");
+        assert!(is_same(folder, "plain.tif", "tiles.tif"), "{words:?}, bins: {has_bins}");
     }
     // Fewer points than are wanted: all of them count everywhere.
     std::fs::write(folder.join("few.csv"), "x,y,z\n1,1,5\n300,2,6\n4,200,9\n").unwrap();
@@ -490,8 +491,13 @@ fn tiles_in_work_keep_the_memory_of_the_plan() {
     let (x, y, z) = (column(1000.0), column(1000.0), column(50.0));
     let points = LasPoints { x: &x, y: &y, z: &z, ..Default::default() };
     write_las(&folder.join("points.laz"), &points, None).unwrap();
-    for search in [["--radius", "1.5"], ["--max-points", "4"]] {
-        let plan = [&["points.laz", "--resolution", "2"], &search[..]].concat();
+    let searches = [
+        &["--radius", "1.5"][..],
+        &["--max-points", "4"],
+        &["--max-points", "4", "--prediction-error"],
+    ];
+    for search in searches {
+        let plan = [&["points.laz", "--resolution", "2"], search].concat();
         testing::tiles::keeps_the_memory(&PROGRAM, folder, &plan, &["bin"], (110, 4));
     }
 }

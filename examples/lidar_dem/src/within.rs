@@ -14,7 +14,7 @@ use crate::lattice::Lattice;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Area {
     path: PathBuf,
-    /// Those of all features.
+    /// The polygons of all features.
     polygons: Polygons,
     crs: Option<Crs>,
     /// The first feature with a hole outside of its outer ring.

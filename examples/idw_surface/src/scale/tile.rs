@@ -171,8 +171,8 @@ impl Work<'_> {
         let mut open: Vec<usize> = (0..count).collect();
         let (mut ground, mut radius) = (tile.read, f64::from(planned.plan.halo().max(1)) * cell);
         loop {
-            // Centres lie half a cell within their cells: what is not read is farther than the radius, and farther than
-            // what the first search leaves of it from any point that this one finds.
+            // Centres lie half a cell within their cells. So all points that were not read are farther than the radius,
+            // and from a point that the first search finds farther than the rest of it.
             let limit = (!holds(&ground, &all, cell)).then_some(radius / depth);
             let made = make(&cloud, &centres.some(&open), limit)?;
             let is_certain =

@@ -39,7 +39,7 @@ impl Sharding {
             return Ok(None);
         };
         if codecs.len() > 1 {
-            return Err(format!("it has codecs beside {NAME}, which are not read"));
+            return Err(format!("it has codecs beside {NAME}, which geo-io does not read"));
         }
         let about = &codec["configuration"];
         let chunk = whole_numbers(&about["chunk_shape"], "chunk_shape in shards")?;
@@ -50,12 +50,17 @@ impl Sharding {
         let chunks = shard.iter().zip(&chunk).map(|(shard, chunk)| shard / chunk).collect();
         let index = Codecs::read(&about["index_codecs"]).map_err(|e| format!("shards: {e}"))?;
         if index.packed.iter().any(|codec| *codec != Codec::Crc32c) {
-            return Err("the index of its shards is packed, so its length is not known".to_owned());
+            return Err(
+                "its codecs pack the index of its shards, so geo-io cannot tell the index's length"
+                    .to_owned(),
+            );
         }
         let is_at_start = match about["index_location"].as_str() {
             Some("start") => true,
             Some("end") | None => false,
-            Some(other) => return Err(format!("its index_location {other:?} is not read")),
+            Some(other) => {
+                return Err(format!("its index_location is {other:?}: geo-io reads start and end"));
+            }
         };
         let own = Codecs::read(&about["codecs"]).map_err(|e| format!("shards: {e}"))?;
         Ok(Some((chunk, own, Self { chunks, index, is_at_start })))

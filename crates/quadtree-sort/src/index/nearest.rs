@@ -29,7 +29,7 @@ pub(super) fn nearest(index: &Index, x: &[f64], y: &[f64], k: usize) -> Result<N
         return Ok(Neighbours { k, indices, distances });
     }
     let curve = Curve::over(sides(index.bounds));
-    let order = in_order(x.len(), "places", |i| curve.code(x[i], y[i]))?;
+    let order = in_order(x.len(), "places", |i| curve.code(x[i], y[i]).into())?;
     // The lists of each place, by the chunks in which places are searched for.
     let mut rows: Vec<_> = indices.chunks_mut(k).zip(distances.chunks_mut(k)).map(Some).collect();
     let chunks: Vec<Vec<_>> = order

@@ -2,6 +2,7 @@
 
 mod distance_transform;
 mod files;
+mod gdal;
 mod globe;
 mod places;
 mod scale;

@@ -133,7 +133,7 @@ fn sort_step<const B: usize, const RUN: usize, const STRIDE: usize>(batch: &mut 
     let mut i = 0;
     while i + STRIDE < B {
         let from = STRIDE % RUN;
-        let is_first = i >= from && (i - from) / STRIDE % 2 == 0;
+        let is_first = i >= from && ((i - from) / STRIDE).is_multiple_of(2);
         if is_first && i / (2 * RUN) == (i + STRIDE) / (2 * RUN) {
             let (a, b) = (batch[i], batch[i + STRIDE]);
             (batch[i], batch[i + STRIDE]) = (u32::min(a, b), u32::max(a, b));

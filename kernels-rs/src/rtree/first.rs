@@ -267,7 +267,7 @@ impl<'a, const L: usize, const LISTS: usize, C: Choice<LISTS>> First<'a, L, LIST
     /// # Safety
     /// The whole warp comes to the same call.
     #[inline(always)]
-    unsafe fn offer(&mut self, keys: [u32; EIGHT]) {
+    unsafe fn offer(&mut self, mut keys: [u32; EIGHT]) {
         let last = self.keys[0].last();
         // SAFETY: passed on to the caller; a batch with a free slot has room.
         unsafe {
@@ -279,18 +279,24 @@ impl<'a, const L: usize, const LISTS: usize, C: Choice<LISTS>> First<'a, L, LIST
                 return;
             }
             let batch = self.room.skip(STAGED / 2).as_elements::<u32>();
-            // `last` may be older than the batch: then a key enters that the merge drops.
-            let mut i = 0;
-            while i < EIGHT {
-                if keys[i] < last {
-                    batch.store(self.waiting * STRIDE + warp::lane_id(), keys[i]);
-                    self.waiting += 1;
+            // Two keys a round, the first ones: an index at run time would force them into local memory. `last` may be
+            // older than the batch: then a key enters that the merge drops.
+            let mut left = vector::unknown(EIGHT as u32);
+            while left > 0 {
+                let mut i = 0;
+                while i < 2 {
+                    if keys[i] < last {
+                        batch.store(self.waiting * STRIDE + warp::lane_id(), keys[i]);
+                        self.waiting += 1;
+                    }
+                    i += 1;
                 }
-                i += 1;
                 // Every lane needs two free slots. All lanes merge if one must.
-                if i % 2 == 0 && warp::any(warp::FULL, self.waiting > BATCH as u32 - 2) {
+                if warp::any(warp::FULL, self.waiting > BATCH as u32 - 2) {
                     self.merge();
                 }
+                keys = core::array::from_fn(|i| keys[(i + 2) % EIGHT]);
+                left -= 2;
             }
         }
     }

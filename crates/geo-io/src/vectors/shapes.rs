@@ -457,7 +457,7 @@ mod tests {
         let old = r#"{"type": "EPSG", "properties": {"code": 2056}}"#;
         assert_eq!(of(old), Ok(Some("EPSG:2056".to_owned())));
         assert!(named("ESRI:54009").unwrap_err().contains("\"ESRI:54009\", an unknown system"));
-        assert!(of(r#"{"type": "link"}"#).unwrap_err().contains("not known"));
+        assert!(of(r#"{"type": "link"}"#).unwrap_err().contains("an unknown system"));
     }
 
     #[test]

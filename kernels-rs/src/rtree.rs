@@ -53,7 +53,7 @@
 //! docs/notes/neighbours.md has figures. A thread a place over a BVH or a k-d tree: 2.4 times the time or more.
 //! Morton's order: 2.4 times. Walks in f64: 1.2 times. An f64 distance with an index: five instructions an entry.
 //! 64-bit keys: twice the time. Undecided lanes by themselves: 2.6 times on a lattice. A loop for each level of the tree:
-//! 1.1 times, since its instructions do not fit into their cache.
+//! 1.05 times, since its instructions do not fit into their cache.
 //!
 //! [`few`] has lists of up to 64 points, of all points or those of a [`Choice`](choice::Choice).
 //! [`find_nearest`](mod@find_nearest) writes indices and distances; `idw` and `kriging` use the lists at once.

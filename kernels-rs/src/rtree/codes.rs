@@ -9,9 +9,8 @@ use crate::spatial::frame::Frame;
 use crate::spatial::hilbert;
 use crate::spatial::place::Place;
 
-/// Levels of the curve over the bounds of the points. A code has twice as many bits, so 32. With 24 levels the sort of
-/// ten million f32 points takes twice as long, and searches among even points gain nothing. Points that need more are
-/// sorted by their ranks.
+/// Levels of the curve over the bounds of the points. A code has twice as many bits, so 32: the sort takes four
+/// passes over keys of 4 bytes, where 24 levels take six over keys of 8. Points that need more are sorted by their ranks.
 pub const LEVELS: u32 = 16;
 
 /// Threads of a block.

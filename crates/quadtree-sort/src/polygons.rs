@@ -12,7 +12,8 @@ use crate::{Error, Result};
 ///
 /// A point on an edge belongs to one side of the edge. An edge counts for the points to the west of it, from the
 /// height of its lower end up to below its upper end. So if polygons share an edge, exactly one of them holds a
-/// point on it.
+/// point on it. This also holds for points so near to the edge that rounding decides their side, since an edge has the
+/// same crossings in both directions.
 ///
 /// Rings that overlap cancel each other where they do. Parts that may overlap, and holes that may lie outside, as
 /// files have them, need a polygon for each ring. The caller then puts the lists together, as `point_quadtree`
@@ -34,7 +35,7 @@ use crate::{Error, Result};
 pub struct Polygons {
     /// The bounds of each polygon.
     pub(crate) bounds: Vec<Bounds>,
-    /// x and y of both ends of each edge.
+    /// x and y of both ends of each edge, the lower end first: rounding is then the same in all polygons that share it.
     pub(crate) edges: Vec<[f64; 4]>,
     /// The first edge of each, and the number of all.
     pub(crate) offsets: Vec<u64>,
@@ -64,7 +65,9 @@ impl Polygons {
                     return Err(Error::Vertex { polygon, x, y });
                 }
                 let [next_x, next_y] = ring[(i + 1) % ring.len()];
-                self.edges.push([x, y, next_x, next_y]);
+                let (from, to) = ([x, y], [next_x, next_y]);
+                let [[ax, ay], [bx, by]] = if y < next_y { [from, to] } else { [to, from] };
+                self.edges.push([ax, ay, bx, by]);
                 bounds = Bounds {
                     min_x: bounds.min_x.min(x),
                     min_y: bounds.min_y.min(y),
@@ -107,7 +110,8 @@ impl Polygons {
     /// let triangle = Polygon::new(vec![(0.0, 0.0), (6.0, 0.0), (6.0, 6.0)].into(), vec![]);
     /// let window = Rect::new((8.0, 0.0), (10.0, 10.0));
     /// let polygons = Polygons::from_geo([Geometry::from(triangle), window.into()])?;
-    /// assert_eq!(tree.count_in(Regions::Polygons(&polygons))?, [0, 2]);
+    /// // Three points lie on the triangle's western edge.
+    /// assert_eq!(tree.count_in(Regions::Polygons(&polygons))?, [3, 2]);
     /// let leaves: Vec<Rect> = tree.leaves().map(|leaf| tree.cell(leaf).into()).collect();
     /// assert_eq!(leaves.len(), 3);
     /// # Ok(())

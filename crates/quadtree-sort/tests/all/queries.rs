@@ -361,6 +361,38 @@ fn of_squares_that_share_edges_each_point_of_a_lattice_is_in_one() {
     }
 }
 
+#[test]
+fn of_triangles_that_share_edges_each_point_beside_an_edge_is_in_one() {
+    // Along each edge from the centre lie points whose side rounding decides.
+    let centre = [0.37, 0.61];
+    let corner = |i: u32| {
+        let angle = std::f64::consts::TAU * f64::from(i % 9) / 9.0 + 0.2;
+        [centre[0] + 3.0 * angle.cos(), centre[1] + 3.0 * angle.sin()]
+    };
+    let along = |i: u32| {
+        let ([ax, ay], [bx, by], t) = (centre, corner(i), f64::from(i / 9 + 1) / 200.0);
+        (ax + t * (bx - ax), ay + t * (by - ay), 0.0)
+    };
+    let cloud = Cloud::of((0..9 * 198).map(along));
+    let mut polygons = Polygons::new();
+    for i in 0..9 {
+        // Neighbours list the edge between them in opposite directions, and in the same one where one turns back.
+        let mut ring = [centre, corner(i), corner(i + 1)];
+        if i % 4 == 3 {
+            ring.reverse();
+        }
+        polygons.push([ring]).unwrap();
+    }
+    for mut tree in trees(&cloud) {
+        let lists = tree.list_in(Regions::Polygons(&polygons));
+        let mut seen = vec![0; cloud.len()];
+        lists.indices.iter().for_each(|&index| seen[index as usize] += 1);
+        for (i, &seen) in seen.iter().enumerate() {
+            assert_eq!(seen, 1, "point {i}: ({}, {})", cloud.x[i], cloud.y[i]);
+        }
+    }
+}
+
 /// Whether a cell has a place; those of the last column and row have the root's edges.
 fn cell_has(tree: &Quadtree, cell: Bounds, x: f64, y: f64) -> bool {
     let root = tree.bounds();

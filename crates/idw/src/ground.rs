@@ -44,10 +44,22 @@ impl Ground {
     /// The pattern that adaptive powers follow from, with one point less where each is left out in turn.
     pub fn pattern(&self, how: Adaptive, leave_out: bool) -> Pattern {
         let area = if how.area > 0.0 { how.area } else { self.area() };
-        let points = (self.count - usize::from(leave_out)) as f64;
+        let points = self.count - usize::from(leave_out);
+        let neighbours = how.neighbours.min(points as u32);
+        let expected = expected_distance(neighbours, area / points as f64);
         let Adaptive { levels, r_min, r_max, .. } = how;
-        Pattern { expected: 0.5 * (area / points).sqrt(), levels, bounds: [r_min, r_max] }
+        Pattern { expected, levels, bounds: [r_min, r_max] }
     }
+}
+
+/// The mean distance from a place to its `neighbours` nearest points that is expected in a random pattern, where a
+/// point has this area.
+///
+/// The nearest is expected at half the spacing, and number i at `i - 1/2` over `i - 1` times the distance of the one
+/// before it (Thompson 1956, doi:10.2307/1933159). So the mean of k grows by `k + 1/2` over k.
+fn expected_distance(neighbours: u32, area: f64) -> f64 {
+    let growth = |k: u32| (f64::from(k) + 0.5) / f64::from(k);
+    (2..=neighbours).map(growth).product::<f64>() * 0.5 * area.sqrt()
 }
 
 /// The area between two meridians and two parallels, in square metres.
@@ -61,10 +73,32 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_pattern_expects_half_the_spacing_of_a_lattice() {
+    fn the_pattern_of_one_neighbour_expects_half_the_spacing_of_a_lattice() {
         let bounds = Some(Bounds { min_x: 0.0, min_y: 0.0, max_x: 20.0, max_y: 20.0 });
         let ground = Ground { count: 100, bounds, geographic: false };
-        assert_eq!(ground.pattern(Adaptive::default(), false).expected, 1.0);
+        let of_nearest = Adaptive::default().neighbours(1);
+        assert_eq!(ground.pattern(of_nearest, false).expected, 1.0);
         assert_eq!(ground.unit(), 2.0);
+    }
+
+    #[test]
+    fn no_more_neighbours_are_expected_than_there_are_points() {
+        let bounds = Some(Bounds { min_x: 0.0, min_y: 0.0, max_x: 20.0, max_y: 20.0 });
+        let ground = Ground { count: 4, bounds, geographic: false };
+        let expected = |neighbours, leave_out| {
+            ground.pattern(Adaptive::default().neighbours(neighbours), leave_out).expected
+        };
+        assert_eq!(expected(10, false), expected(4, false));
+        assert_eq!(expected(10, true), expected(3, true));
+    }
+
+    #[test]
+    fn the_mean_distance_of_a_random_pattern_is_as_thompson_has_it() {
+        // Gamma(i + 1/2) / (i - 1)! / sqrt(pi), by hand, of the first four: 1/2, 3/4, 15/16, 35/32.
+        let of_each = [0.5, 0.75, 0.9375, 1.09375];
+        for k in 1..=4 {
+            let mean = of_each[..k].iter().sum::<f64>() / k as f64;
+            assert!((expected_distance(k as u32, 1.0) - mean).abs() < 1e-15, "{k}");
+        }
     }
 }

@@ -122,9 +122,13 @@ pub enum Baseline {
 /// The adaptive power of Lu and Wong (2008, doi:10.1016/j.cageo.2007.07.010).
 ///
 /// The power follows from how dispersed the points around a target are. The measure is the mean distance of the
-/// target to its `neighbours` nearest points, divided by the distance expected in a random pattern. A cosine maps
-/// this ratio from the range `r_min` to `r_max` to the range 0 to 1. From 0.1 to 0.9 the power is interpolated
-/// linearly between the five levels.
+/// target to its `neighbours` nearest points, divided by the mean distance that is expected in a random pattern. A
+/// cosine maps this ratio from the range `r_min` to `r_max` to the range 0 to 1. From 0.1 to 0.9 the power is
+/// interpolated linearly between the five levels. So a random pattern has a ratio near 1, and the middle level by
+/// default.
+///
+/// The paper expects half the spacing of the points, which is the distance of the nearest one alone. This crate expects
+/// the mean of as many neighbours as it takes (Thompson 1956, doi:10.2307/1933159). With one neighbour both are the same.
 ///
 /// ```
 /// use gpu_core::{Device, Points, Targets};

@@ -106,14 +106,20 @@ pub fn neighbours(cloud: &Cloud, (x, y): (f64, f64), params: &Params) -> Vec<(f6
     }
 }
 
-/// The adaptive power at a target: Lu and Wong's formulas, for an area that is given and the default
-/// range.
+/// The adaptive power at a target: Lu and Wong's formulas with the distance that is expected of so many neighbours, for
+/// an area that is given and the default range.
 pub fn adaptive_power(cloud: &Cloud, target: (f64, f64), how: &Adaptive, geographic: bool) -> f64 {
     assert!(how.area > 0.0 && (how.r_min, how.r_max) == (0.0, 2.0));
     let nearest = Params::nearest(how.neighbours).geographic(geographic);
     let taken = neighbours(cloud, target, &nearest);
     let observed = taken.iter().map(|p| p.0).sum::<f64>() / taken.len() as f64;
-    let ratio = observed / (0.5 * (how.area / cloud.len() as f64).sqrt());
+    // Thompson's mean distance of the i-th nearest, over the spacing: Gamma(i + 1/2) / (i - 1)! / sqrt(pi).
+    let (mut expected, mut of_next) = (0.0, 0.5);
+    for i in 1..=taken.len() {
+        expected += of_next / taken.len() as f64;
+        of_next *= (i as f64 + 0.5) / i as f64;
+    }
+    let ratio = observed / (expected * (how.area / cloud.len() as f64).sqrt());
     let mu =
         if ratio >= 2.0 { 1.0 } else { 0.5 - 0.5 * (std::f64::consts::PI * ratio / 2.0).cos() };
     let [a, b, c, d, e] = how.levels;

@@ -3,7 +3,7 @@
 use crate::common::{
     Cloud, assert_close, by_definition, devices, expected, random_cloud, targets_at, values,
 };
-use gpu_core::GridSpec;
+use gpu_core::{Device, GridSpec};
 use idw::{Adaptive, Baseline, Input, Method, Params, Points, Targets, interpolate};
 
 /// The centres of a grid's cells as points.
@@ -270,5 +270,39 @@ fn the_adaptive_power_follows_the_pattern() {
         assert_close(&double, &wanted, 1e-12, &device.name());
         let single = values::<f32>(&device, &cloud, targets_at(&targets), &params);
         assert_close(&single, &wanted, 1e-5, &device.name());
+    }
+}
+
+/// The median of the powers that give the adaptive values of some targets.
+fn median_power(cloud: &Cloud, how: Adaptive, device: &Device) -> f64 {
+    let targets = random_cloud(200, [20.0, 20.0, 80.0, 80.0], 51);
+    let of = |params: Params| values::<f64>(device, cloud, targets_at(&targets), &params);
+    let adaptive = of(Params::default().adaptive(how));
+    // Powers in steps of a tenth: the nearest value tells which one it was.
+    let steps: Vec<f64> = (5..=40).map(|tenth| f64::from(tenth) / 10.0).collect();
+    let of_steps: Vec<Vec<f64>> =
+        steps.iter().map(|&power| of(Params::default().power(power))).collect();
+    let mut powers: Vec<f64> = (0..targets.len())
+        .map(|i| {
+            let off = |step: &usize| (of_steps[*step][i] - adaptive[i]).abs();
+            let nearest = (0..steps.len()).min_by(|a, b| off(a).total_cmp(&off(b)));
+            steps[nearest.unwrap()]
+        })
+        .collect();
+    powers.sort_by(f64::total_cmp);
+    powers[powers.len() / 2]
+}
+
+#[test]
+fn points_without_a_pattern_have_the_middle_power_whatever_the_number_of_neighbours() {
+    let mut cloud = random_cloud(2_000, SQUARE, 50);
+    // Values that rise to the east, so that each power has its own value.
+    cloud.z = cloud.x.iter().map(|x| x * x).collect();
+    for device in devices() {
+        for neighbours in [3, 10, 30] {
+            let how = Adaptive::default().area(10_000.0).neighbours(neighbours);
+            let power = median_power(&cloud, how, &device);
+            assert!((1.6..=2.4).contains(&power), "{neighbours} neighbours: {power}");
+        }
     }
 }

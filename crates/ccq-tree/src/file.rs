@@ -258,7 +258,7 @@ impl<T: Cell> Tree<T> {
     /// compare the sums and to check the links, at the speed at which the system reads it. Queries rely on that check.
     ///
     /// # Errors
-    /// As [`read`](Self::read).
+    /// The errors of [`read`](Self::read).
     ///
     /// # Safety
     /// Nobody writes to the file or shortens it while the tree lives. Another file that takes its name, as

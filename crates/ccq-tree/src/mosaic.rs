@@ -111,7 +111,7 @@ pub fn mosaic_fill<T: Number>(
 /// ```
 ///
 /// # Errors
-/// As [`mosaic_places`] and [`mosaic_fill`]; [`Error::Core`] where there is not the memory.
+/// The errors of [`mosaic_places`] and [`mosaic_fill`]; [`Error::Core`] where there is not the memory.
 pub fn mosaic<T: Number>(parts: &[GridView<'_, T>], nodata: Option<Bound>) -> Result<Grid<T>> {
     let parts: Vec<_> = parts.iter().filter(|part| part.grid().cells() > 0).collect();
     let grids: Vec<GridSpec> = parts.iter().map(|part| *part.grid()).collect();

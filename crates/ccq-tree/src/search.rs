@@ -24,7 +24,7 @@ use crate::{Cell, Query, Result, Tree};
 /// ```
 ///
 /// # Errors
-/// As [`quadrants()`].
+/// The errors of [`quadrants()`].
 pub fn count<'on>(
     on: impl Into<On<'on>>,
     conditions: &[Condition<'_>],
@@ -92,7 +92,7 @@ pub fn quadrants<'on>(
 /// ```
 ///
 /// # Errors
-/// As [`runs()`].
+/// The errors of [`runs()`].
 pub fn mask<'on>(
     on: impl Into<On<'on>>,
     conditions: &[Condition<'_>],
@@ -125,8 +125,8 @@ pub fn mask<'on>(
 /// ```
 ///
 /// # Errors
-/// As [`quadrants()`]; [`Error::NeedsRaster`](crate::Error::NeedsRaster) where a range cuts through a bin and its raster is not
-/// given, on a GPU also if no such cell is found.
+/// The errors of [`quadrants()`]; [`Error::NeedsRaster`](crate::Error::NeedsRaster) where a range cuts through a bin
+/// and its raster is not given, on a GPU also if no such cell is found.
 pub fn runs<'on>(
     on: impl Into<On<'on>>,
     conditions: &[Condition<'_>],
@@ -158,7 +158,7 @@ pub fn runs<'on>(
 /// ```
 ///
 /// # Errors
-/// As [`quadrants()`].
+/// The errors of [`quadrants()`].
 pub fn statistics<'on, T: Cell>(
     on: impl Into<On<'on>>,
     tree: &Tree<T>,
@@ -193,7 +193,7 @@ pub fn statistics<'on, T: Cell>(
 /// ```
 ///
 /// # Errors
-/// As [`quadrants()`], and [`Error::Binned`](crate::Error::Binned) for a tree of bins.
+/// The errors of [`quadrants()`], and [`Error::Binned`](crate::Error::Binned) for a tree of bins.
 pub fn top_k<'on, T: Cell>(
     on: impl Into<On<'on>>,
     tree: &Tree<T>,

@@ -97,7 +97,7 @@ pub fn triangulate(
 /// As [`triangulate`], with a scale that also suits later queries, whose coordinates lie in `queries`.
 ///
 /// # Errors
-/// As [`triangulate`].
+/// The errors of [`triangulate`].
 #[doc(hidden)]
 pub fn triangulate_for(
     workspace: &mut Workspace,

@@ -66,7 +66,7 @@ impl Walk<'_> {
     /// ```
     ///
     /// # Errors
-    /// As [`locate`](Self::locate).
+    /// The errors of [`locate`](Self::locate).
     pub fn natural_neighbours(&mut self, x: f64, y: f64) -> Result<NaturalNeighbours> {
         let target = self.triangulation.target(x, y)?;
         let all = self.triangulation;
@@ -88,7 +88,7 @@ impl Walk<'_> {
     /// Outside the hull it is the value at the nearest place of the hull. `None` if there are no points.
     ///
     /// # Errors
-    /// As [`interpolate_linear`](Self::interpolate_linear).
+    /// The errors of [`interpolate_linear`](Self::interpolate_linear).
     pub fn interpolate_natural(&mut self, values: &[f64], x: f64, y: f64) -> Result<Option<f64>> {
         let all = self.triangulation;
         all.check_values(values)?;
@@ -115,7 +115,8 @@ impl Walk<'_> {
     /// outside the hull. A site has the value of the point that stands for it.
     ///
     /// # Errors
-    /// As [`locate`](Self::locate), and [`gpu_core::Error::Length`] where there are not as many values as points.
+    /// The errors of [`locate`](Self::locate), and [`gpu_core::Error::Length`] where there are not as many values as
+    /// points.
     pub fn interpolate_linear(&mut self, values: &[f64], x: f64, y: f64) -> Result<Option<f64>> {
         let all = self.triangulation;
         all.check_values(values)?;
@@ -152,7 +153,8 @@ impl Triangulation {
     /// ```
     ///
     /// # Errors
-    /// [`gpu_core::Error::Length`] for columns of other lengths, and as [`Walk::locate`], with the index of the place.
+    /// [`gpu_core::Error::Length`] for columns of other lengths, and the errors of [`Walk::locate`], with the index of
+    /// the place.
     pub fn interpolate_linear(&self, values: &[f64], x: &[f64], y: &[f64]) -> Result<Vec<f64>> {
         self.check_values(values)?;
         gpu_core::Extent::of(&gpu_core::Points::new(x, y))?;

@@ -18,7 +18,7 @@ impl Device {
     ///
     /// # Errors
     /// [`Error::NotBuilt`] where this build has no such device, [`Error::SeveralDevices`] for `cuda:all` and
-    /// `software:all`, and those of [`Gpu::open`] for a device asked for by name.
+    /// `software:all`, and the errors of [`Gpu::open`] for a device asked for by name.
     ///
     /// [`Gpu::open`]: crate::Gpu::open
     pub fn open(choice: DeviceChoice) -> Result<Self> {
@@ -36,7 +36,8 @@ impl Device {
     /// tiles; results do not depend on which device made them.
     ///
     /// # Errors
-    /// As [`Device::open`], of the first device that cannot be opened; [`Error::NoDevice`] where there is none.
+    /// The errors of [`Device::open`], of the first device that cannot be opened; [`Error::NoDevice`] where there is
+    /// none.
     pub fn open_all(choice: DeviceChoice) -> Result<Vec<Self>> {
         match choice {
             DeviceChoice::AllCuda | DeviceChoice::AllSoftware => Self::open_every(choice),

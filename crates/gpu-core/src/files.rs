@@ -37,7 +37,7 @@ const BUFFER: usize = 1 << 20;
 /// or a device is written as it is.
 ///
 /// # Errors
-/// What `fill` met, and those of writing; then the file is as it was.
+/// What `fill` met, and the errors of writing; then the file is as it was.
 ///
 /// # Example
 /// ```
@@ -154,7 +154,7 @@ impl Unfinished {
     /// Makes an empty file in the folder of `place`, a path as [`place`] returns it.
     ///
     /// # Errors
-    /// [`NoFolder`], [`Cancelled`] after [`remove_unfinished`], and those of the system.
+    /// [`NoFolder`], [`Cancelled`] after [`remove_unfinished`], and the errors of the system.
     pub fn beside(place: &Path) -> Result<Self> {
         let folder = folder_of(place);
         if !folder.is_dir() {

@@ -155,7 +155,7 @@ pub fn polygons(row: usize, geometry: &impl GeometryTrait<T = f64>) -> Result<Ve
 /// ```
 ///
 /// # Errors
-/// [`Error::Unfit`] with the row of what is no polygon; those of [`cells_within`] and of [`GridSpec::check`].
+/// [`Error::Unfit`] with the row of what is no polygon; the errors of [`cells_within`] and of [`GridSpec::check`].
 pub fn mask<G: GeometryTrait<T = f64>>(
     grid: GridSpec,
     geometries: impl IntoIterator<Item = G>,

@@ -82,7 +82,7 @@ impl Gpu {
     /// that it names.
     ///
     /// # Errors
-    /// As [`Gpu::open`], of the first that cannot be opened; [`Error::NoDevice`] where there is none.
+    /// The errors of [`Gpu::open`], of the first that cannot be opened; [`Error::NoDevice`] where there is none.
     pub fn open_all(choice: DeviceChoice) -> Result<Vec<Self>> {
         if !matches!(choice, DeviceChoice::AllCuda | DeviceChoice::AllSoftware) {
             return Ok(vec![Self::open(choice)?]);

@@ -66,7 +66,7 @@ impl Extent {
     /// The extent of points on the host.
     ///
     /// # Errors
-    /// As [`Points::check_lengths`], and [`Error::NotFinite`] of the first coordinate, then of the first
+    /// The errors of [`Points::check_lengths`], and [`Error::NotFinite`] of the first coordinate, then of the first
     /// value that is NaN or infinite.
     pub fn of(points: &Points<'_>) -> Result<Self> {
         points.check_lengths()?;

@@ -112,7 +112,7 @@ pub fn cross_validate<'on>(
 /// ```
 ///
 /// # Errors
-/// As [`cross_validate`], and [`Error::Conflict`] where weights are a kernel function, which has no power.
+/// The errors of [`cross_validate`], and [`Error::Conflict`] where weights are a kernel function, which has no power.
 pub fn best_power<'on>(
     on: impl Into<On<'on>>,
     points: Points,

@@ -98,8 +98,9 @@ impl Empirical {
     /// taken; 10,000 points have 5e7 pairs.
     ///
     /// # Errors
-    /// As [`interpolate`](crate::interpolate) for the points; [`gpu_core::Error::Parameter`] and [`gpu_core::Error::TooMany`] for the
-    /// parameters; [`Error::Cancelled`](crate::Error::Cancelled) where progress ends the call.
+    /// The errors of [`interpolate`](crate::interpolate) for the points; [`gpu_core::Error::Parameter`] and
+    /// [`gpu_core::Error::TooMany`] for the parameters; [`Error::Cancelled`](crate::Error::Cancelled) where progress
+    /// ends the call.
     pub fn of(points: Points, params: &EmpiricalParams, progress: &dyn Progress) -> Result<Self> {
         let mut sample = Sample::new(params)?;
         sample.add(points)?;
@@ -132,7 +133,7 @@ impl Sample {
     /// An empty sample.
     ///
     /// # Errors
-    /// As [`Empirical::of`] for the parameters.
+    /// The errors of [`Empirical::of`] for the parameters.
     pub fn new(params: &EmpiricalParams) -> Result<Self> {
         params.check()?;
         Ok(Self { params: *params, bounds: None, drawn: BinaryHeap::new() })
@@ -141,7 +142,7 @@ impl Sample {
     /// Draws from more points.
     ///
     /// # Errors
-    /// As [`Empirical::of`] for the points.
+    /// The errors of [`Empirical::of`] for the points.
     pub fn add(&mut self, points: Points) -> Result<()> {
         check_points(&points)?;
         let (a, b) = (self.bounds, Bounds::of(points.x, points.y));

@@ -199,7 +199,8 @@ impl Index {
     /// targets.
     ///
     /// # Errors
-    /// As [`crate::interpolate`] for the parameters and a grid, [`Error::Core`] for the device and columns of other lengths.
+    /// The errors of [`crate::interpolate`] for the parameters and a grid, [`Error::Core`] for the device and columns
+    /// of other lengths.
     pub fn interpolate(
         &self,
         workspace: &mut Workspace,

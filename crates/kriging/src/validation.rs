@@ -45,7 +45,7 @@ pub struct Validation {
 /// ```
 ///
 /// # Errors
-/// As [`interpolate`](crate::interpolate).
+/// The errors of [`interpolate`](crate::interpolate).
 pub fn cross_validate<'on>(
     on: impl Into<On<'on>>,
     points: Points,

@@ -220,8 +220,8 @@ impl Quadtree {
     /// ```
     ///
     /// # Errors
-    /// As [`nearest`](Self::nearest), and [`Error::Globe`] for a place or a point whose latitude is not from -90 to 90, or
-    /// whose longitude is not from -360 to 360.
+    /// The errors of [`nearest`](Self::nearest), and [`Error::Globe`] for a place or a point whose latitude is not from
+    /// -90 to 90, or whose longitude is not from -360 to 360.
     pub fn nearest_on_globe(
         &self,
         longitudes: &[f64],

@@ -24,8 +24,8 @@ use crate::{Index, Quadtree, Result};
 /// ```
 ///
 /// # Errors
-/// As [`Quadtree::count_in`]; [`Error::Cancelled`](crate::Error::Cancelled) where its progress ends the call,
-/// [`Error::Core`](crate::Error::Core) where memory or the device fails.
+/// The errors of [`Quadtree::count_in`]; [`Error::Cancelled`](crate::Error::Cancelled) where its progress ends the
+/// call, [`Error::Core`](crate::Error::Core) where memory or the device fails.
 pub fn count_in<'on>(
     on: impl Into<On<'on>>,
     tree: &Quadtree,
@@ -87,7 +87,7 @@ pub fn list_in<'on>(
 /// ```
 ///
 /// # Errors
-/// As [`Quadtree::nearest`] and [`count_in()`].
+/// The errors of [`Quadtree::nearest`] and [`count_in()`].
 pub fn nearest<'on>(
     on: impl Into<On<'on>>,
     tree: &Quadtree,
@@ -119,7 +119,7 @@ pub fn nearest<'on>(
 /// ```
 ///
 /// # Errors
-/// As [`Quadtree::leaves_of`] and [`count_in()`].
+/// The errors of [`Quadtree::leaves_of`] and [`count_in()`].
 pub fn leaves_of<'on>(
     on: impl Into<On<'on>>,
     tree: &Quadtree,
@@ -151,7 +151,7 @@ pub fn leaves_of<'on>(
 /// ```
 ///
 /// # Errors
-/// As [`Quadtree::adjacent_leaves`] and [`count_in()`].
+/// The errors of [`Quadtree::adjacent_leaves`] and [`count_in()`].
 pub fn adjacent_leaves<'on>(
     on: impl Into<On<'on>>,
     tree: &Quadtree,

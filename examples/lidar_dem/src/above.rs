@@ -53,7 +53,7 @@ impl Floor {
     /// Refuses a coordinate system that is not the ground's.
     ///
     /// # Errors
-    /// As said.
+    /// As stated above.
     pub fn require_system(&self, crs: Option<&Crs>) -> Result<()> {
         if let (Some(crs), Some(own)) = (crs, &self.crs)
             && let Err(difference) = crs.compare(own)

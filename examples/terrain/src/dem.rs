@@ -45,7 +45,7 @@ impl Dem {
     /// Refuses a DEM in degrees of another body than the Earth if a product depends on the length of a degree.
     ///
     /// # Errors
-    /// As said.
+    /// As stated above.
     pub fn require_lengths(&self, names: impl IntoIterator<Item = Name>) -> Result<()> {
         match names.into_iter().any(Name::needs_lengths) {
             true => self.lie.units.require_earth().with_context(|| self.path.display().to_string()),

@@ -17,7 +17,7 @@ use crate::{Cell, Error, MAX_NODES, Params, Result, Tree};
 /// [`build`](crate::build()) on the CPU.
 ///
 /// # Errors
-/// As [`build`](crate::build()).
+/// The errors of [`build`](crate::build()).
 pub fn build<T: Cell>(
     raster: GridView<'_, T>,
     params: &Params,
@@ -31,7 +31,7 @@ pub fn build<T: Cell>(
 /// [`build_forest`](crate::build_forest()) on the CPU.
 ///
 /// # Errors
-/// As [`build_forest`](crate::build_forest()).
+/// The errors of [`build_forest`](crate::build_forest()).
 pub fn build_forest<T: Cell>(
     raster: GridView<'_, T>,
     tile_side: u32,

@@ -118,8 +118,8 @@ impl<'t, T: Cell, A: Resident<T>> DeviceFields<'t, T, A> {
     /// the same bits. Waits for the quadrants and their fields, which the host combines; so it cannot be captured.
     ///
     /// # Errors
-    /// As [`quadrants`](super::quadrants); [`Error::NeedsRaster`] where a range cuts through a bin, [`Error::Fields`] unless the first
-    /// condition's tree is this one.
+    /// The errors of [`quadrants`](super::quadrants); [`Error::NeedsRaster`] where a range cuts through a bin,
+    /// [`Error::Fields`] unless the first condition's tree is this one.
     pub fn total(
         &self,
         workspace: &mut Workspace,

@@ -14,7 +14,7 @@ use crate::{Connectivity, Query, Regions, Result};
 /// Example: see [`regions`](crate::regions()), called in [this form](crate::gpu#examples).
 ///
 /// # Errors
-/// As [`runs`](super::runs).
+/// The errors of [`runs`](super::runs).
 pub fn regions(
     workspace: &mut Workspace,
     conditions: &[Condition<'_>],

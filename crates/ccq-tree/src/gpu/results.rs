@@ -52,7 +52,7 @@ pub fn mask(
 /// Example: see [`runs`](crate::runs()), called in [this form](crate::gpu#examples).
 ///
 /// # Errors
-/// As [`mask`]; [`Error::TooManyRuns`] beyond 2^32 - 1.
+/// The errors of [`mask`]; [`Error::TooManyRuns`] beyond 2^32 - 1.
 pub fn runs(
     workspace: &mut Workspace,
     conditions: &[Condition<'_>],

@@ -88,7 +88,7 @@ pub struct Regions {
 /// ```
 ///
 /// # Errors
-/// As [`runs`](crate::runs()).
+/// The errors of [`runs`](crate::runs()).
 pub fn regions<'on>(
     on: impl Into<On<'on>>,
     conditions: &[Condition<'_>],

@@ -75,7 +75,7 @@ impl Regions {
     /// ```
     ///
     /// # Errors
-    /// As [`outlines`](Self::outlines).
+    /// The errors of [`outlines`](Self::outlines).
     #[cfg(feature = "geo")]
     pub fn multi_polygons(
         &self,

@@ -126,7 +126,7 @@ pub fn locate<'a>(
 /// ```
 ///
 /// # Errors
-/// As [`locate`]; [`gpu_core::Error::Length`] where there are not as many values as points.
+/// The errors of [`locate`]; [`gpu_core::Error::Length`] where there are not as many values as points.
 pub fn interpolate_linear<'a>(
     workspace: &mut Workspace,
     triangulation: &DeviceTriangulation,

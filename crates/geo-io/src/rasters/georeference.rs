@@ -185,7 +185,7 @@ impl Place {
     /// Returns the place of a picture. As in GDAL, a world file comes before the `.aux.xml`.
     ///
     /// # Errors
-    /// As [`Place::of_tiff`].
+    /// The errors of [`Place::of_tiff`].
     pub fn of_picture(path: &Path) -> Result<Self> {
         let beside = pam::Place::beside(path)?;
         let world = WorldFile::beside(path);
@@ -200,7 +200,7 @@ impl Place {
     /// Returns the place that a virtual raster states in its XML.
     ///
     /// # Errors
-    /// As [`Place::of_tiff`].
+    /// The errors of [`Place::of_tiff`].
     pub fn of_virtual(path: &Path, root: Node) -> Result<Self> {
         let stated = pam::Place::of(root).map_err(|reason| Error::malformed(path, reason))?;
         let mut place = Self::of(path, Stated::of_auxiliary(&stated), None, stated.crs.clone())?;

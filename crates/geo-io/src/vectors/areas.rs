@@ -68,7 +68,7 @@ pub fn write_polygons<'a, P: Into<Properties>>(
 /// ```
 ///
 /// # Errors
-/// As [`write_lines`](crate::write_lines).
+/// The errors of [`write_lines`](crate::write_lines).
 pub fn write_shapes<'a, P: Into<Properties>>(
     output: impl Into<Output<'a>>,
     features: impl IntoIterator<Item = (P, Shape)>,

@@ -68,7 +68,7 @@ pub fn write_ply<'a>(
 /// ```
 ///
 /// # Errors
-/// As [`write_ply`].
+/// The errors of [`write_ply`].
 pub fn write_obj<'a>(
     output: impl Into<Output<'a>>,
     vertices: &[[f64; 3]],
@@ -106,7 +106,7 @@ pub fn write_obj<'a>(
 /// ```
 ///
 /// # Errors
-/// As [`write_ply`].
+/// The errors of [`write_ply`].
 pub fn write_flatgeobuf_mesh<'a>(
     output: impl Into<Output<'a>>,
     vertices: &[[f64; 3]],

@@ -157,7 +157,7 @@ pub fn has_features(path: &Path) -> Result<bool> {
 /// geometries. Reads a table only up to its first geometry.
 ///
 /// # Errors
-/// As [`read_features`], up to this geometry.
+/// The errors of [`read_features`], up to this geometry.
 pub fn begins_with_polygon(path: &Path) -> Result<bool> {
     let mut first = None;
     let read = rows(path, false, &mut |geometry, _| match geometry {

@@ -110,7 +110,7 @@ impl Gpu {
     /// The same for a slice that is written.
     ///
     /// # Errors
-    /// As [`Gpu::admit`].
+    /// The errors of [`Gpu::admit`].
     pub fn admit_mut<'a, T>(&self, slice: impl Into<SliceMut<'a, T>>) -> Result<Writing<'a, T>> {
         let slice = slice.into();
         Ok(Writing { _order: self.order(slice.home, Access::Write)?, slice })
@@ -120,7 +120,7 @@ impl Gpu {
     /// so that it is enqueued whole or not at all.
     ///
     /// # Errors
-    /// As [`Gpu::admit`].
+    /// The errors of [`Gpu::admit`].
     pub fn check_argument(&self, slice: &impl Argument) -> Result<()> {
         match slice.home() {
             Some((home, access)) => self.order(Home::unpack(home), access).map(drop),

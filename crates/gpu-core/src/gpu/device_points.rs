@@ -107,7 +107,7 @@ impl UploadedPoints {
     /// The points, which lie within `extent`.
     ///
     /// # Errors
-    /// As [`DevicePoints::new`].
+    /// The errors of [`DevicePoints::new`].
     pub fn points(&self, extent: Extent) -> Result<DevicePoints<'_>> {
         DevicePoints::new(&self.x, &self.y, self.values.iter().map(Into::into), extent)
     }

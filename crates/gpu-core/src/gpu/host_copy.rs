@@ -81,7 +81,7 @@ impl Gpu {
     /// once.
     ///
     /// # Errors
-    /// As [`Gpu::enqueue_write`].
+    /// The errors of [`Gpu::enqueue_write`].
     ///
     /// # Safety
     /// Nobody touches `host` until the stream has passed the copy, and the stream passes it after
@@ -104,7 +104,7 @@ impl Gpu {
     /// by rayon's threads from 128 KiB on; less of it is copied before the call returns.
     ///
     /// # Errors
-    /// As [`Gpu::enqueue_write`].
+    /// The errors of [`Gpu::enqueue_write`].
     ///
     /// # Safety
     /// As [`Gpu::enqueue_write`]; and `host` and `to` stay until the [`Copying`] was waited for or dropped, and
@@ -135,7 +135,7 @@ impl Gpu {
     /// there behind the work that is enqueued on `after` by now.
     ///
     /// # Errors
-    /// As [`Gpu::enqueue_read`], and [`Error::OtherGpu`] for a handle to another device.
+    /// The errors of [`Gpu::enqueue_read`], and [`Error::OtherGpu`] for a handle to another device.
     ///
     /// # Safety
     /// Nobody touches `host` or writes to `from`, and both stay, until the [`Copying`] was waited for or dropped,

@@ -227,8 +227,7 @@ impl Gpu {
     /// Enqueues a copy on the device, on this handle's stream.
     ///
     /// # Errors
-    /// [`Error::Length`] unless both have as many elements, [`Error::Driver`], and those of
-    /// [`Gpu::admit`].
+    /// [`Error::Length`] unless both have as many elements, [`Error::Driver`], and the errors of [`Gpu::admit`].
     pub fn copy<'a, 'b, T: Element>(
         &self,
         from: impl Into<Slice<'a, T>>,

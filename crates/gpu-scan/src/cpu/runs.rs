@@ -65,7 +65,7 @@ pub fn reduce_by_key<K: Number, T: Number, O: ReduceOperator<T>>(
 /// ```
 ///
 /// # Errors
-/// As [`segmented_scan`](super::segmented_scan).
+/// The errors of [`segmented_scan`](super::segmented_scan).
 pub fn segmented_reduce<T: Number, O: ReduceOperator<T>>(
     operator: O,
     offsets: &[u64],

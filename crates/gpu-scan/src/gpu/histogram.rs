@@ -75,8 +75,8 @@ pub fn histogram<'a, T: Number, C: Count>(
 /// Example: see [`cpu::histogram_even`](crate::cpu::histogram_even()), called in [this form](crate::gpu#examples).
 ///
 /// # Errors
-/// As [`histogram`]; [`Bins`](Error::Bins) for no bin, for bounds that are not finite, and unless
-/// `lower` is less than `upper`.
+/// The errors of [`histogram`]; [`Bins`](Error::Bins) for no bin, for bounds that are not finite, and unless `lower` is
+/// less than `upper`.
 pub fn histogram_even<'a, T: Number, C: Count>(
     workspace: &mut Workspace,
     (lower, upper): (T, T),

@@ -56,7 +56,7 @@ pub fn segmented_sort<'a, K: Key>(
 /// form](crate::gpu#examples).
 ///
 /// # Errors
-/// As [`segmented_sort`], for all arrays.
+/// The errors of [`segmented_sort`], for all arrays.
 #[allow(clippy::too_many_arguments)]
 pub fn segmented_sort_pairs<'a, K: Key, V: Payload>(
     workspace: &mut Workspace,

@@ -36,7 +36,7 @@ pub fn select_if<'a, T: Number>(
 /// Example: see [`cpu::select_flagged`](crate::cpu::select_flagged()), called in [this form](crate::gpu#examples).
 ///
 /// # Errors
-/// As [`select_if`], also for another length of the flags.
+/// The errors of [`select_if`], also for another length of the flags.
 pub fn select_flagged<'a, T: Number>(
     workspace: &mut Workspace,
     flags: impl Into<Slice<'a, u8>>,
@@ -56,7 +56,7 @@ pub fn select_flagged<'a, T: Number>(
 /// Example: see [`cpu::unique`](crate::cpu::unique()), called in [this form](crate::gpu#examples).
 ///
 /// # Errors
-/// As [`select_if`].
+/// The errors of [`select_if`].
 pub fn unique<'a, T: Number>(
     workspace: &mut Workspace,
     input: impl Into<Slice<'a, T>>,

@@ -62,7 +62,7 @@ pub fn sort_in_place<'a, K: Key>(
 /// Example: see [`cpu::sort_pairs`](crate::cpu::sort_pairs()), called in [this form](crate::gpu#examples).
 ///
 /// # Errors
-/// As [`sort`], for all four arrays.
+/// The errors of [`sort`], for all four arrays.
 pub fn sort_pairs<'a, K: Key, V: Payload>(
     workspace: &mut Workspace,
     sort: Sort,
@@ -102,7 +102,7 @@ pub(super) fn pair_ends<'a, K: Key, V: Payload>(
 /// form](crate::gpu#examples).
 ///
 /// # Errors
-/// As [`sort_in_place`]; [`Length`](gpu_core::Error::Length), [`Overlap`](crate::Error::Overlap).
+/// The errors of [`sort_in_place`]; [`Length`](gpu_core::Error::Length), [`Overlap`](crate::Error::Overlap).
 pub fn sort_pairs_in_place<'a, K: Key, V: Payload>(
     workspace: &mut Workspace,
     sort: Sort,
@@ -126,7 +126,7 @@ pub fn sort_pairs_in_place<'a, K: Key, V: Payload>(
 /// Example: see [`cpu::argsort`](crate::cpu::argsort()), called in [this form](crate::gpu#examples).
 ///
 /// # Errors
-/// As [`sort`]; [`TooLarge`](crate::Error::TooLarge) also where an index might not fit `I`.
+/// The errors of [`sort`]; [`TooLarge`](crate::Error::TooLarge) also where an index might not fit `I`.
 pub fn argsort<'a, K: Key, I: Index + Payload>(
     workspace: &mut Workspace,
     sort: Sort,
@@ -164,7 +164,7 @@ pub fn argsort<'a, K: Key, I: Index + Payload>(
 /// ```
 ///
 /// # Errors
-/// As [`argsort`].
+/// The errors of [`argsort`].
 pub fn sort_with_indices<'a, K: Key, I: Index + Payload>(
     workspace: &mut Workspace,
     sort: Sort,

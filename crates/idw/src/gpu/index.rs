@@ -171,7 +171,7 @@ impl Index {
     /// on the sphere, it has a counter for each cell, of which there are no more than points.
     ///
     /// # Errors
-    /// As [`crate::interpolate`] for the parameters, [`Error::NoValues`], [`gpu_core::Error::TooMany`],
+    /// The errors of [`crate::interpolate`] for the parameters, [`Error::NoValues`], [`gpu_core::Error::TooMany`],
     /// [`Error::Core`] for the device.
     pub fn new(workspace: &mut Workspace, points: &DevicePoints, params: &Params) -> Result<Self> {
         params.check()?;

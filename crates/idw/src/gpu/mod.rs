@@ -119,7 +119,7 @@ impl Index {
     /// Cost: as [`crate::interpolate`] without the sorting.
     ///
     /// # Errors
-    /// As [`crate::interpolate`] for the parameters and a grid, [`Error::Conflict`] where the index was made
+    /// The errors of [`crate::interpolate`] for the parameters and a grid, [`Error::Conflict`] where the index was made
     /// for others, [`Error::Core`] for the device and columns of other lengths.
     pub fn interpolate<T: Number>(
         &self,

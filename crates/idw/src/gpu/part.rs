@@ -70,8 +70,8 @@ impl Index {
     /// Cost: as [`Index::interpolate`], and 16 bytes a target more.
     ///
     /// # Errors
-    /// As [`crate::part`] for the parameters and a grid, [`Error::Conflict`] where the index was made for others,
-    /// [`Error::Core`] for the device and columns of other lengths.
+    /// The errors of [`crate::part`] for the parameters and a grid, [`Error::Conflict`] where the index was made for
+    /// others, [`Error::Core`] for the device and columns of other lengths.
     pub fn part<T: Number>(
         &self,
         workspace: &mut Workspace,
@@ -182,7 +182,7 @@ impl DeviceTotal {
     /// Adds a part. The first says how many targets and columns of values there are. Enqueues and returns.
     ///
     /// # Errors
-    /// As [`crate::Total::add`], and [`Error::Core`] for the device.
+    /// The errors of [`crate::Total::add`], and [`Error::Core`] for the device.
     pub fn add<T: Number>(
         &mut self,
         workspace: &mut Workspace,

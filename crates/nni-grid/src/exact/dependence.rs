@@ -94,7 +94,7 @@ impl Dependence {
     /// Cost: the triangulation of the points, and a walk for each cell that is not settled.
     ///
     /// # Errors
-    /// As [`interpolate`](crate::interpolate) for the points; [`Error::Core`] where memory fails.
+    /// The errors of [`interpolate`](crate::interpolate) for the points; [`Error::Core`] where memory fails.
     pub fn look(&mut self, x: &[f64], y: &[f64], known: &Bounds) -> Result<bool> {
         let beyond = beyond(known, &self.all);
         let cells = self.params.grid.cells() as usize;

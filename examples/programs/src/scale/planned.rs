@@ -27,7 +27,7 @@ pub trait Recipe: Serialize + DeserializeOwned + Sync {
     /// Refuses a plan of which what all tiles are made of is not there yet: one line, in place of one for each tile.
     ///
     /// # Errors
-    /// As said.
+    /// As stated above.
     fn require_ready(_planned: &Planned<Self>) -> Result<()> {
         Ok(())
     }

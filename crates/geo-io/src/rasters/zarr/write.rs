@@ -161,7 +161,7 @@ impl ZarrTiles {
     /// Writes the values of a band in a part: first column and row, columns and rows.
     ///
     /// # Errors
-    /// [`Error::BadValue`] for a part that divides a chunk; [`Error::Shape`]; those of writing.
+    /// [`Error::BadValue`] for a part that divides a chunk; [`Error::Shape`]; the errors of writing.
     pub fn write(&self, band: usize, part: [u32; 4], values: &[f32]) -> Result<()> {
         let [left, top, width, height] = part;
         let (expected, found) = (u64::from(width) * u64::from(height), values.len() as u64);

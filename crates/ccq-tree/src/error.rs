@@ -67,7 +67,7 @@ pub enum Error {
         /// As given.
         side: u32,
     },
-    /// Trees that are not those of a raster's tiles.
+    /// The given trees are not the trees of one raster's tiles.
     #[error(
         "tree {tile} does not fit its tile, of {tiles}: each tree needs the tile's cells and levels, and all the same parameters"
     )]

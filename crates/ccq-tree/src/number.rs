@@ -24,7 +24,7 @@ pub trait Number:
     #[doc(hidden)]
     const RANKS: (u64, u64);
 
-    /// A number that rises with the value; that of -0 is that of 0. `None` for NaN.
+    /// Returns a number that rises with the value; -0 and 0 have the same. `None` for NaN.
     #[doc(hidden)]
     fn rank(self) -> Option<u64>;
 

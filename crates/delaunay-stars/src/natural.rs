@@ -138,8 +138,8 @@ impl Walk<'_> {
 }
 
 impl Triangulation {
-    /// The values at places of the surface that is linear in each triangle, on all cores; NaN outside the hull. Fastest for
-    /// places that follow each other.
+    /// Interpolates linearly in each triangle at many places, on all cores; NaN outside the hull. It is fastest if each
+    /// place lies near the one before.
     ///
     /// ```
     /// # fn main() -> delaunay_stars::Result<()> {

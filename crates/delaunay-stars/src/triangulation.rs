@@ -116,7 +116,8 @@ impl Triangulation {
         &self.duplicates
     }
 
-    /// The point that stands for the site of a point: mostly the point itself.
+    /// Returns the point that stands for a point's site. It is the point itself, unless a point of a lower index has
+    /// the same place.
     ///
     /// # Panics
     /// If there is no such point.

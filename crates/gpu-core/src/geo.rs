@@ -37,11 +37,11 @@ pub type Rings = Vec<Vec<[f64; 2]>>;
 /// What a geometry is made of, in (x, y).
 #[derive(Clone, Debug, PartialEq)]
 pub enum Parts {
-    /// A Point, or those of a MultiPoint.
+    /// A Point, or the points of a MultiPoint.
     Points(Vec<[f64; 2]>),
-    /// A Line or LineString, or those of a MultiLineString.
+    /// A Line or LineString, or the lines of a MultiLineString.
     Lines(Vec<Vec<[f64; 2]>>),
-    /// A Polygon, Rect or Triangle, or those of a MultiPolygon.
+    /// A Polygon, Rect or Triangle, or the polygons of a MultiPolygon.
     Polygons(Vec<Rings>),
     /// The parts of a GeometryCollection.
     Several(Vec<Parts>),

@@ -32,7 +32,7 @@ impl<'a> Points<'a> {
     /// Checks that all columns have the same length.
     ///
     /// # Errors
-    /// [`Error::Length`] for the first column whose length is not that of x.
+    /// [`Error::Length`] for the first column whose length differs from x's.
     pub fn check_lengths(&self) -> Result<()> {
         let expected = self.x.len() as u64;
         let check = |what, found: usize| match found as u64 {

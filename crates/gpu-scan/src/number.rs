@@ -62,7 +62,7 @@ pub mod sealed {
     pub trait Index: Sized {
         /// Its size.
         const SIZE: IndexSize;
-        /// The elements that it can tell apart, at most.
+        /// The most elements that indices of this type can number.
         const MOST: u64;
         /// The index of a position below [`MOST`](Self::MOST).
         fn at(position: usize) -> Self;

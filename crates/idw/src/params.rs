@@ -5,7 +5,7 @@ use gpu_core::{ValueRange, require_parameter};
 use crate::points::{LEAST_LENGTH, has_square};
 use crate::{Error, Kernel, Result, expansion};
 
-/// How to interpolate. Names and meanings are those of `gdal_grid` where it has the option.
+/// How to interpolate. Names and meanings are as in `gdal_grid` where it has the option.
 ///
 /// ```
 /// use idw::Params;
@@ -148,8 +148,8 @@ pub struct Adaptive {
     pub r_min: f64,
     /// The ratio at and above which a pattern counts as dispersed.
     pub r_max: f64,
-    /// The area of the points, in square ground units; 0 takes that of their bounding box (on a sphere
-    /// of the zone between their bounds).
+    /// The area of the points, in square ground units. 0 takes the area of their bounding box, or on a sphere the area
+    /// of the zone between their bounds.
     pub area: f64,
 }
 

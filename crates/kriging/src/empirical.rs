@@ -83,8 +83,8 @@ pub struct Lag {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Empirical {
-    /// The lags that have pairs, by rising distance: of each the lower bound does not belong to it, the upper does. Pairs at one
-    /// place belong to the first.
+    /// The lags that have pairs, by rising distance. A lag includes its upper bound but not its lower one. Pairs at one
+    /// place belong to the first lag.
     pub lags: Vec<Lag>,
     /// Points whose pairs were taken.
     pub points: u64,

@@ -22,7 +22,7 @@ pub enum Error {
         /// Its y.
         y: f64,
     },
-    /// A value whose differences may be beyond f64.
+    /// A value is so large that f64 may not hold its differences.
     #[error("value {index} is {value:e}, beyond 1e150")]
     Value {
         /// The point.

@@ -104,8 +104,8 @@ impl DeviceSurface {
 
 /// Interpolates points on the device. Enqueues and returns, as [`Index::new`] says.
 ///
-/// This function does not check the contents of columns. Results mean nothing if a point lies outside the given
-/// extent or is not finite, or if a coordinate or value is beyond 1e150. Nothing else happens then.
+/// This function does not check the contents of columns. Results mean nothing if a point lies outside the given extent
+/// or is not finite, or if a coordinate or value is beyond 1e150. Such points do no other harm.
 ///
 /// Cost: as [`Index::new`] and [`Index::interpolate`].
 ///

@@ -28,7 +28,7 @@ pub struct Params {
     pub min_points: u32,
     /// Only points within this distance count, whatever the anisotropy; 0 for all.
     pub radius: f64,
-    /// What stands for a missing value, and its variance.
+    /// The number that stands for a missing value and for its variance.
     pub nodata: f64,
 }
 

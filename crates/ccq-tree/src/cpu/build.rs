@@ -252,7 +252,7 @@ impl<E> Shared<E> {
     /// Returns some elements that follow each other.
     ///
     /// # Safety
-    /// They are in the array, hold values, and nobody else uses them meanwhile.
+    /// The elements are in the array and hold values, and nobody else uses them meanwhile.
     #[allow(clippy::mut_from_ref)]
     pub unsafe fn part(&self, index: u32, len: usize) -> &mut [E] {
         // SAFETY: passed on to the caller.

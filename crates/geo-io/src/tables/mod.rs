@@ -61,7 +61,7 @@ impl Field {
 /// The facts about a table before its rows are read.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct About {
-    /// Names of its columns, without that of the geometry.
+    /// The names of its columns, without the geometry's.
     pub columns: Vec<String>,
     /// How many of them, at the end, are parts of others.
     pub parts: usize,

@@ -18,8 +18,8 @@ use crate::{Crs, Output, Properties, Result, Shape};
 ///   [`read_polygons`](crate::read_polygons) makes it one.
 /// - A feature holds what any of its polygons holds: their union.
 ///
-/// The first rule is that of `make_valid`'s method "linework", GDAL's default. The others are those of its method
-/// "structure". "linework" takes overlapping parts and holes for lines too, and keeps every second area. But
+/// The first rule is from `make_valid`'s method "linework", GDAL's default. The other rules are from its method
+/// "structure". The method "linework" treats overlapping parts and holes as lines too, and keeps every second area. But
 /// whoever gives overlapping parts means their union.
 pub type Polygons = Vec<Vec<Vec<[f64; 2]>>>;
 

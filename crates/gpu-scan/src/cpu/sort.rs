@@ -130,7 +130,7 @@ pub fn argsort<K: Key, I: Index>(sort: Sort, keys: &[K]) -> Result<Vec<I>> {
     Ok(indices)
 }
 
-/// Each segment's keys in order, stably: those of segment s are `offsets[s]..offsets[s + 1]`.
+/// Sorts the keys of each segment, stably; segment s is `offsets[s]..offsets[s + 1]`.
 ///
 /// ```
 /// use gpu_scan::{Sort, cpu};

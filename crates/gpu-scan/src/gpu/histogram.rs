@@ -21,8 +21,8 @@ use crate::number::{Count, Direction, Number, total_order};
 /// equal ones nothing is counted. Bounds are on the device, so bounds that fall or are NaN give no error: then
 /// every element is counted somewhere.
 ///
-/// No bound is above the greatest value of an integer type. To count every value of `u8`, take the bounds 0 to 255:
-/// the elements at or above the last bound are those of value 255.
+/// No bound is above the greatest value of an integer type. To count every value of `u8`, take the bounds 0 to 255: the
+/// elements at or above the last bound have the value 255.
 ///
 /// Cost: one read of each element, and log2(bins) steps for it, except for `u8`.
 ///

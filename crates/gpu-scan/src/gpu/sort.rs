@@ -102,7 +102,8 @@ pub(super) fn pair_ends<'a, K: Key, V: Payload>(
 /// form](crate::gpu#examples).
 ///
 /// # Errors
-/// The errors of [`sort_in_place`]; [`Length`](gpu_core::Error::Length), [`Overlap`](crate::Error::Overlap).
+/// The errors of [`sort_in_place`]; [`Length`](gpu_core::Error::Length) unless there is a value for each key;
+/// [`Overlap`](crate::Error::Overlap) if keys and values overlap.
 pub fn sort_pairs_in_place<'a, K: Key, V: Payload>(
     workspace: &mut Workspace,
     sort: Sort,

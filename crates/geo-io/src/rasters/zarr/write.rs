@@ -151,7 +151,7 @@ impl ZarrTiles {
             .all(|(file, bytes)| std::fs::read(file).is_ok_and(|found| found == *bytes))
     }
 
-    /// The files of a part of the raster, whose columns and rows begin with those of chunks.
+    /// Returns the files of a part of the raster. The part must begin at the first column and row of a chunk.
     pub fn files(&self, part: [u32; 4]) -> Vec<PathBuf> {
         let bands = if self.about.shape.len() == 3 { self.about.shape[0] as usize } else { 1 };
         let all = (0..bands).flat_map(|band| self.places(part).into_iter().map(move |p| (band, p)));

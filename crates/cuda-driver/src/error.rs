@@ -12,7 +12,7 @@ pub enum LoadError {
         /// What the dynamic linker said.
         reason: String,
     },
-    /// What was opened lacks `cuInit`.
+    /// The library that was opened lacks `cuInit`.
     #[error("{driver} has no function cuInit")]
     NotADriver {
         /// The library that was opened.

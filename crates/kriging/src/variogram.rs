@@ -63,7 +63,7 @@ impl Model {
 /// A part of a variogram.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Structure {
-    /// How it rises.
+    /// How the semivariance rises with the distance.
     pub model: Model,
     /// The value that it rises to: the partial sill, in squared units of the values.
     pub sill: f64,

@@ -47,7 +47,7 @@ pub enum Error {
         /// What was asked for.
         what: &'static str,
     },
-    /// These weights have no query radius.
+    /// These weights allow no finite query radius.
     #[error("{weights:?} weights need an infinite query radius, not {query_radius}")]
     WeightsRadius {
         /// As given.

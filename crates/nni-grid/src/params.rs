@@ -192,8 +192,8 @@ pub struct Params {
     /// for no limit.
     pub region_of_influence: f64,
     /// How far a cell looks for ground to steal, in DEM cells, by the method on pixels alone: the radius of a circle.
-    /// An infinite radius gives the weights of the whole natural neighbourhood. In gaps wider than a finite radius,
-    /// weights are not those of natural neighbours.
+    /// An infinite radius gives the weights of the whole natural neighbourhood. In gaps wider than a finite radius, the
+    /// weights differ from natural neighbours' weights.
     pub query_radius: f64,
     /// Pixels of the Voronoi raster along a cell's side: 1 to [`MAX_SUPERSAMPLE`]. For the method on pixels alone.
     pub supersample: u32,
@@ -201,9 +201,9 @@ pub struct Params {
     pub duplicates: Duplicates,
     /// How much each natural neighbour counts.
     pub weights: Weights,
-    /// Whether cells outside the sites' convex hull are left out; cells on it are not. If they are not left out, the
-    /// exact method gives them the value at the nearest place of the hull. With this option, the method on pixels waits
-    /// for the sites on the GPU, and a graph cannot hold it.
+    /// Whether cells outside the sites' convex hull are left out; cells on the hull stay. Without this option the exact
+    /// method gives cells outside the value at the nearest place of the hull. With this option, the method on pixels
+    /// waits for the sites on the GPU, and a graph cannot hold it.
     pub hull: bool,
     /// The value of cells that are left out, or have no value otherwise.
     pub fill: Fill,

@@ -93,7 +93,7 @@ pub struct Params {
     /// The signed distance as `f32`: outside the sites the distance to the nearest site, and at a site the negative
     /// distance to the nearest pixel that is not a site.
     pub signed_distance: bool,
-    /// The nearest site's value, out of those of the input.
+    /// The nearest site's value, out of the input's values.
     pub value: bool,
     /// The nearest site's label, out of the input's labels.
     pub label: bool,

@@ -55,13 +55,14 @@ impl Cells {
         self.frame.code(x, y) >> (2 * self.frame.level.saturating_sub(level))
     }
 
-    /// The code of a cell by its column and row among those of its level, counted from the south-west.
+    /// Returns the code of a cell by its column and row in its level, counted from the south-west.
     pub fn code_at(column: u32, row: u32) -> u64 {
         morton::encode(column, row)
     }
 
-    /// The edges of a cell, exact: `min_x` is the least number that belongs to it. Its places have `min_x <= x < max_x` and
-    /// `min_y <= y < max_y`; those of the last column and row of a level may also lie on the root's eastern and northern edge.
+    /// The edges of a cell, exact: `min_x` is the least number that belongs to it. Its places have `min_x <= x < max_x`
+    /// and `min_y <= y < max_y`; in the last column and row of a level they may also lie on the root's eastern and
+    /// northern edge.
     pub fn edges(&self, level: u32, code: u64) -> Bounds {
         let Bounds { min_x, min_y, max_x, max_y } = self.bounds;
         let (column, row) = morton::decode(code);

@@ -25,7 +25,7 @@ use crate::{Error, MAX_POINTS, Node, Quadtree, Result, Summary};
 /// Nodes that are written at once.
 const AT_ONCE: usize = 4096;
 
-/// The tree of all points of one cell, which are numbered as they are among those of all parts
+/// The tree of all points of one cell. The points have their numbers among the points of all parts
 /// ([`Quadtree::renumbered`]). Needs the feature `files`.
 ///
 /// Example: see [`join`].
@@ -36,7 +36,7 @@ pub struct Part<'a> {
     pub tree: &'a Quadtree,
     /// The level of the cell.
     pub level: u32,
-    /// Its code among those of the level ([`Cells::code`](crate::Cells::code)).
+    /// The cell's code in its level ([`Cells::code`](crate::Cells::code)).
     pub code: u64,
 }
 

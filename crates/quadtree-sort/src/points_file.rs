@@ -54,7 +54,8 @@ impl MappedPoints {
     /// The errors of [`open`](Self::open).
     ///
     /// # Safety
-    /// Nobody writes to the file or shortens it while this lives. Through a network file system it must keep its name too.
+    /// Nobody writes to the file or shortens it while this value lives. On a network file system nobody may rename or
+    /// remove it either.
     pub unsafe fn map(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let (file, len) = of_points(path)?;

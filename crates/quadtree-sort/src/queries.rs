@@ -142,7 +142,7 @@ pub struct Neighbours {
 }
 
 impl Neighbours {
-    /// Indices and distances of a place's.
+    /// Returns the indices and distances of a place's neighbours.
     ///
     /// # Panics
     /// Where there is no such place.

@@ -170,7 +170,7 @@ pub fn adjacent_leaves<'on>(
 
 /// Indexes points, within given bounds or their own. Values of points are ignored.
 ///
-/// Cost: a sort of the points; 21 bytes a point for the index.
+/// Cost: one sort of the points. The index takes 21 bytes a point.
 ///
 /// ```
 /// use gpu_core::{Device, Points};

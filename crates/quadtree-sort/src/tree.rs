@@ -177,8 +177,8 @@ impl Quadtree {
         self.frame.level
     }
 
-    /// The edges of a node's cell. Its points have `min_x <= x < max_x` and `min_y <= y < max_y`; those
-    /// of the last column and row of a level may also lie on the root's eastern and northern edge.
+    /// The edges of a node's cell. Its points have `min_x <= x < max_x` and `min_y <= y < max_y`; in the last column
+    /// and row of a level they may also lie on the root's eastern and northern edge.
     ///
     /// The edges are exact: `min_x` is the least number that belongs to the cell.
     pub fn cell(&self, node: &Node) -> Bounds {

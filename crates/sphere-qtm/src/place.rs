@@ -145,8 +145,7 @@ pub(crate) fn angle(u: Vector, v: Vector) -> f64 {
     dot(product, product).sqrt().atan2(dot(u, v))
 }
 
-/// How geodetic latitudes, those of maps and of GPS, become latitudes on the sphere. The ellipsoid is that of
-/// WGS 84.
+/// How geodetic latitudes, as maps and GPS have them, become latitudes on the sphere. The ellipsoid is WGS 84's.
 ///
 /// ```
 /// use sphere_qtm::Latitude;

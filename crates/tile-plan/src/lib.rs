@@ -105,7 +105,8 @@ impl Plan {
         &self.grid
     }
 
-    /// Cells around a tile that points reach over, on each side.
+    /// Returns the width of the halo: how many cells beyond each side of a tile a point may lie that matters to the
+    /// tile.
     pub fn halo(&self) -> u32 {
         self.halo
     }
@@ -120,7 +121,7 @@ impl Plan {
         &self.tiles
     }
 
-    /// What the program that made the plan put into it.
+    /// Returns what the program that made the plan stored in it.
     pub fn program(&self) -> &Value {
         &self.program
     }

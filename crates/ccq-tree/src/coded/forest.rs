@@ -33,7 +33,7 @@ pub struct CodedForest<T: Number> {
 impl<T: Number> CodedForest<T> {
     /// Returns the forest of trees that were built one by one ([`build_coded_tile`](crate::build_coded_tile)), row by row of tiles.
     ///
-    /// In memory are 20 bytes for each value of each tile, beside the trees.
+    /// Beside the trees it takes 20 bytes of memory for each value of each tile.
     ///
     /// # Errors
     /// The errors of [`Forest::of_trees`](crate::Forest::of_trees), where the parameters of all are the bins and

@@ -95,8 +95,8 @@ impl<T: Element> Column<T> {
 }
 
 impl Gpu {
-    /// Puts the work that is enqueued on this handle while the result lives in order with the
-    /// slice's own stream. To be called by every function that hands on a slice's address, to a launch or a copy.
+    /// While the result lives, work that is enqueued on this handle is in order with the slice's own stream. To be
+    /// called by every function that hands on a slice's address, to a launch or a copy.
     ///
     /// # Errors
     /// [`Error::OtherGpu`](crate::Error::OtherGpu) for memory of another device; [`Error::Captured`](crate::Error::Captured) for memory of another

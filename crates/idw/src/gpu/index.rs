@@ -156,7 +156,7 @@ impl About {
         }
     }
 
-    /// The range of a column, or of one that fills up.
+    /// Returns the range of a column. A column that only fills up the group has no range.
     pub fn range(&self, column: usize) -> Range {
         self.ranges.get(column).copied().unwrap_or(Range::NONE)
     }

@@ -30,12 +30,12 @@ pub struct DeviceIndex<T: Coordinate> {
 }
 
 /// Indexes points in device memory, of f32 or f64, within given bounds or their own. **Waits** for the device: for the
-/// bounds, unless they are given, and at the end. A graph cannot hold it.
+/// bounds, unless they are given, and at the end. So a graph cannot hold this call.
 ///
-/// The index is that of [`index`](crate::index()), with coordinates of the given type. Device memory beside the points and
-/// the index: 28 bytes a point for f32, 36 for f64. Cost: one sort by 32 bits. The bounds have 2^16 by 2^16 cells.
-/// If more than one point in a thousand shares a cell with 32 others, at other places, it takes three more sorts: two by
-/// coordinates, one by 64 bits.
+/// The index is the same as from [`index`](crate::index()), with coordinates of the given type. Device memory beside
+/// the points and the index: 28 bytes a point for f32, 36 for f64. Cost: one sort by 32 bits. The bounds have 2^16 by
+/// 2^16 cells. If more than one point in a thousand shares a cell with 32 points at other places, the call sorts three
+/// more times: twice by coordinates, once by 64 bits.
 ///
 /// Example: see [`nearest`].
 ///
@@ -442,8 +442,8 @@ pub fn nearest_in_order<'a, T: Coordinate>(
     search(workspace, index, places, None, k)
 }
 
-/// As [`nearest`], for the index's own points, each its own nearest. Returns a row for each point in the order of the
-/// index, which is a good order already.
+/// As [`nearest`], for the index's own points; each is its own nearest point. Returns a row for each point, in the
+/// order of the index.
 ///
 /// ```
 /// use gpu_core::{DeviceChoice, Gpu};

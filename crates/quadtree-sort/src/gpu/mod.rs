@@ -95,7 +95,7 @@ fn check_count(points: usize) -> Result<()> {
 /// Builds the tree of points in device memory, of f32 or f64, within the bounds that `params` gives, or their own.
 /// **Waits** for the device, see the [module](self); a graph cannot hold it.
 ///
-/// The tree is that of [`build`](crate::build), with coordinates of the given type.
+/// The tree is the same as from [`build`](crate::build), with coordinates of the given type.
 ///
 /// Device memory beside the points and the tree:
 ///

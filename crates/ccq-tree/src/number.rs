@@ -4,7 +4,7 @@ use kernels_rs::ccq::value::{Kind, Value, WIDE_SIGN, rank_of_f64};
 
 use crate::{Bound, RasterRef};
 
-/// A type of values: those of cells ([`Cell`](crate::Cell)), and `f64`, `i64` and `u64`, for which codes stand
+/// A type of values: the types of cells ([`Cell`](crate::Cell)), and `f64`, `i64` and `u64`, which trees hold as codes
 /// ([`CodedTree`](crate::CodedTree)).
 pub trait Number:
     bytemuck::Pod + PartialEq + std::fmt::Debug + Send + Sync + sealed::Sealed

@@ -44,7 +44,7 @@ pub fn count<'on>(
 /// the trees can tell. Rasters are not consulted. On a GPU as [`count()`].
 ///
 /// Without a range these are the largest quadrants without NODATA in the window, with the bounds of their values. Nodes
-/// that are visited: those given, and those above them, each with its siblings.
+/// that a search visits: the given nodes and their ancestors, each with its siblings.
 ///
 /// ```
 /// use ccq_tree::{Condition, Params, Query, build, quadrants};
@@ -210,8 +210,8 @@ pub fn top_k<'on, T: Cell>(
     })
 }
 
-/// Returns a data field for each node of a tree, on any device: one of those that a device makes. [`cpu::fields`](crate::cpu::fields)
-/// takes any.
+/// Returns a data field for each node of a tree, on any device. The kind of field must be one that a GPU can make.
+/// [`cpu::fields`](crate::cpu::fields) takes any.
 ///
 /// ```
 /// use ccq_tree::{Params, Sum, build, fields};

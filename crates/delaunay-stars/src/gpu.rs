@@ -120,8 +120,8 @@ pub fn triangulate_for(
 }
 
 impl DeviceTriangulation {
-    /// The sites: an index of their places, in the order of their numbers. Its `order` names the point that stands for each:
-    /// of those at one place the one of the lowest index, as given.
+    /// The sites: an index of their places, in the order of their numbers. Its `order` names the point that stands for
+    /// each site: of the points at one place, the point with the lowest index.
     ///
     /// Coordinates beyond 2^250, or with bits below 2^-250, are multiplied by a power of two, which
     /// [`scale_exponent`](Self::scale_exponent) tells.

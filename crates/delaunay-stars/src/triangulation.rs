@@ -158,8 +158,9 @@ impl Triangulation {
         self.on_hull[point as usize / 64] >> (point % 64) & 1 != 0
     }
 
-    /// The sites on the hull in counter-clockwise order, those between two others in line among them, from the first by x,
-    /// then by y. If all sites are in line: all of them, from the first to the last, each once.
+    /// Returns the sites on the hull in counter-clockwise order, including sites in line between two others. The first
+    /// one has the least x, and of these the least y. If all sites are in line: all of them, from the first to the
+    /// last, each once.
     pub fn hull(&self) -> &[u32] {
         &self.hull
     }

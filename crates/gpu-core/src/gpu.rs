@@ -169,7 +169,7 @@ impl Gpu {
         check("cuStreamSynchronize", unsafe { sys::cuStreamSynchronize(self.stream.raw()) })
     }
 
-    /// Lets the work enqueued here from now on wait for what is enqueued on `other` by now.
+    /// Makes work that is enqueued on this handle from now on wait for work that is on `other` by now.
     ///
     /// # Errors
     /// [`Error::OtherGpu`] for a handle to another device, [`Error::Captured`] inside

@@ -81,8 +81,8 @@
 //!
 //! # The order of numbers
 //!
-//! Merges and bounds go by one total order: -inf < .. < -0.0 < +0.0 < .. < +inf < NaN; of NaNs those
-//! with the sign bit come last. Histograms compare as numbers do: -0.0 is +0.0 there.
+//! Merges and bounds go by one total order: -inf < .. < -0.0 < +0.0 < .. < +inf < NaN; NaNs with the sign bit come
+//! last. Histograms compare as numbers do: -0.0 is +0.0 there.
 //!
 //! # For kernels of your own
 //!

@@ -38,7 +38,7 @@ pub struct Params {
     pub nodata: f64,
     /// What becomes of a target with too few points.
     pub too_few_points: TooFewPoints,
-    /// x and y are degrees of longitude and latitude, and distances those on a sphere, in metres.
+    /// x and y are degrees of longitude and latitude, and distances are on a sphere, in metres.
     pub geographic: bool,
     /// The power of each target from the pattern of the points around it, instead of `power`.
     pub adaptive: Option<Adaptive>,

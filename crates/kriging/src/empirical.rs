@@ -108,8 +108,8 @@ impl Empirical {
     }
 }
 
-/// Points drawn from any number of others, which come in parts: those whose coordinates and first value have the least hashes with
-/// the seed. So the sample is the same in whatever order and parts they come.
+/// A random sample of points that come in parts: the points whose coordinates and first value have the least hashes
+/// with the seed. So the sample is the same in whatever order and parts they come.
 ///
 /// ```
 /// use gpu_core::{Points, Silent};

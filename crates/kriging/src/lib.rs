@@ -138,8 +138,8 @@ impl Surface {
 ///
 /// Without points, every target is NODATA.
 ///
-/// Work, for each target: a search for its neighbours. For n neighbours then n^2 / 2 variograms, and n^3 / 6 + 1.5
-/// n^2 products and differences.
+/// Cost for each target with n neighbours: a search for these, n^2 / 2 values of the variogram, and n^3 / 6 + 1.5 n^2
+/// products and differences.
 ///
 /// ```
 /// use gpu_core::{Device, Points, Targets};

@@ -33,7 +33,7 @@ pub struct Params {
 }
 
 impl Params {
-    /// The nearest 16 points, by a variogram.
+    /// Returns parameters that take the nearest 16 points, by a variogram.
     pub fn new(variogram: Variogram) -> Self {
         Self { variogram, max_points: 16, min_points: 1, radius: 0.0, nodata: f64::NAN }
     }

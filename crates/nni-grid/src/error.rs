@@ -41,7 +41,7 @@ pub enum Error {
         /// As given.
         query_radius: f64,
     },
-    /// It is not known which points a part of such a DEM depends on.
+    /// [`Dependence`](crate::Dependence) does not know which points a part of such a DEM depends on.
     #[error("Dependence does not support {what}: interpolate all points at once")]
     Dependence {
         /// What was asked for.
@@ -64,7 +64,7 @@ pub enum Error {
         /// As given.
         weights: crate::Weights,
     },
-    /// The streaming path gives values and counts by Sibson's weights on pixels, of one value.
+    /// The streaming path gives only values and counts, of one value, by Sibson's weights on pixels.
     #[error("interpolate_into does not support {what}: use interpolate")]
     NotPlain {
         /// What it was to give.

@@ -219,7 +219,7 @@ pub struct Params {
     /// The range that decides the fixed point of values ([`ValueScale`](crate::ValueScale)). If a point's value
     /// lies outside, the range grows to include it. `None` takes the range of the points' own values.
     ///
-    /// Parts of one whole that are given the range of the whole have its fixed point. With the method on pixels and
+    /// If parts of one whole get the range of the whole, they have the same fixed point. With the method on pixels and
     /// finite radii they therefore have its bits.
     pub value_range: Option<ValueRange>,
 }

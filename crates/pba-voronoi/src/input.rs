@@ -253,7 +253,7 @@ pub(crate) enum Form {
 }
 
 impl Shape {
-    /// Columns of the whole of which the raster is a strip, if it is one, else its own.
+    /// Returns the columns of the whole raster if this one is a strip, else its own columns.
     pub fn columns(&self) -> u32 {
         self.strip.map_or(self.grid.width, |strip| strip.columns)
     }

@@ -76,7 +76,7 @@ pub(crate) struct Ground {
     pub unit: f64,
     /// The largest distance of a site; infinite without a limit.
     pub most: f64,
-    /// Whether squared distances, counted in whole numbers, are those on the ground to a part in 10^9.
+    /// Whether squared distances as whole numbers agree with the squares on the ground to a part in 10^9.
     pub has_squares: bool,
 }
 

@@ -7,7 +7,7 @@ use kernels_rs::spatial::morton;
 use crate::{Params, Result};
 
 /// Which cell of a level holds a place, and where a cell's edges lie, of all trees with the same bounds, levels and
-/// shape of cells. Whoever builds a tree in [parts](crate::join) finds by it which points belong to a part.
+/// shape of cells. A program that builds a tree in [parts](crate::join) finds by it which points belong to a part.
 ///
 /// ```
 /// use gpu_core::Bounds;
@@ -49,8 +49,8 @@ impl Cells {
         self.frame.level
     }
 
-    /// The Morton code of the cell of a level that holds a place: x has the even bits. What lies outside of the root belongs
-    /// to the cells at its edges. A level beyond the deepest is that one.
+    /// The Morton code of the cell of a level that holds a place: x has the even bits. Places outside of the root
+    /// belong to the cells at its edges. A level beyond the deepest is that one.
     pub fn code(&self, level: u32, x: f64, y: f64) -> u64 {
         self.frame.code(x, y) >> (2 * self.frame.level.saturating_sub(level))
     }

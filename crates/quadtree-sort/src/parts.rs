@@ -383,7 +383,7 @@ impl Quadtree {
     /// stay, since indices rise. Needs the feature `files`.
     ///
     /// # Errors
-    /// [`Error::Indices`] unless there is one for each point given, rising, each below `given`;
+    /// [`Error::Indices`] unless `indices` has one index for each point, in rising order, each below `given`;
     /// [`gpu_core::Error::TooMany`] for `given`.
     pub fn renumbered(self, indices: &[u32], given: u64) -> Result<Self> {
         gpu_core::require_at_most("points", given, MAX_POINTS)?;

@@ -36,8 +36,8 @@ impl MappedPoints {
     /// Reads a file into memory.
     ///
     /// # Errors
-    /// [`Error::File`] where it cannot be read, or is not a whole number of points long; [`Error::Core`] where there is not
-    /// the memory.
+    /// [`Error::File`] where it cannot be read, or is not a whole number of points long; [`Error::Core`] where memory
+    /// does not suffice.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let (mut file, len) = of_points(path)?;

@@ -189,7 +189,8 @@ impl Latitude {
         }
     }
 
-    /// The geodetic latitude, in degrees, of one on the sphere: what [`on_sphere`](Self::on_sphere) takes there, to 1e-13 degrees.
+    /// Returns the geodetic latitude, in degrees, of a latitude on the sphere. It reverses
+    /// [`on_sphere`](Self::on_sphere) to 1e-13 degrees.
     pub fn to_geodetic(self, degrees: f64) -> f64 {
         if degrees.abs() == 90.0 {
             return degrees;

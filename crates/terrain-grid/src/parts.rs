@@ -115,8 +115,8 @@ impl Fragment {
     }
 }
 
-/// Finds the contour lines of a part of a DEM. If a line goes on in other parts, this returns the fragment that
-/// lies in the part. Points have the bits of the whole's. The place of the part's own grid is ignored.
+/// Finds the contour lines of a part of a DEM. If a line goes on in other parts, this returns the fragment that lies in
+/// the part. Points have the same bits as in the lines of the whole DEM. The place of the part's own grid is ignored.
 ///
 /// ```
 /// use gpu_core::{Device, GridSpec, GridView};

@@ -22,8 +22,8 @@ pub struct Input {
     pub points: u64,
     /// How the plan recognises that the file is still the same.
     pub stamp: Option<Stamp>,
-    /// Its place among the inputs where the order of points counts, else 0 for all. Inputs are read in the
-    /// order of their ranks, and of their paths where these agree.
+    /// Its place among the inputs if the order of points matters; else 0 in every input. Inputs are read in the order
+    /// of their ranks, and of their paths if ranks agree.
     pub rank: u32,
 }
 
@@ -158,11 +158,11 @@ pub struct Params {
     pub device_model: Model,
     /// How far points reach, and the parameters that make them, by name. The widest is the halo.
     pub reaches: Vec<(String, Reach)>,
-    /// Whether there is nothing beyond the grid, so that the cells of a halo end there.
+    /// Whether the cells of a halo end at the edge of the grid.
     pub ends_at_grid: bool,
-    /// Whether a halo has cells as a tile has, or points alone, which the tile reads.
+    /// Whether a halo has cells, like its tile. If not, it has only points, which the tile reads.
     pub halo_has_cells: bool,
-    /// The most cells on a side of a tile, of a strip its width; `None` for no limit but the budget.
+    /// The most cells on a side of a tile, or the most columns of a strip; `None` for no limit but the budget.
     pub most_side: Option<u32>,
     /// The shape of tiles.
     pub shape: Shape,
@@ -171,8 +171,8 @@ pub struct Params {
 }
 
 impl Params {
-    /// A grid, and the memory for a tile of it; points that reach the cell in which they lie, no limit on sides, no
-    /// device.
+    /// Returns parameters for a grid, and for a budget of memory for each tile. By default a point reaches only the
+    /// cell in which it lies, sides have no limit, and no device computes.
     pub fn new(grid: GridSpec, budget: u64, model: Model) -> Self {
         let none = Model { fixed: 0, per_point: 0, per_cell: 0 };
         Self {
@@ -195,7 +195,7 @@ impl Params {
         budget: u64;
     }
 
-    /// Sets the most bytes of a tile on a device: the field of that name.
+    /// Sets the field `device_budget`: the most bytes of a tile on a device.
     pub fn device_budget(self, device_budget: impl Into<Option<u64>>) -> Self {
         Self { device_budget: device_budget.into(), ..self }
     }
@@ -215,7 +215,7 @@ impl Params {
         halo_has_cells: bool;
     }
 
-    /// Sets the most cells on a side of a tile: the field of that name.
+    /// Sets the field `most_side`: the most cells on a side of a tile.
     pub fn most_side(self, most_side: impl Into<Option<u32>>) -> Self {
         Self { most_side: most_side.into(), ..self }
     }

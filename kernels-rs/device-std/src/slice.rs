@@ -6,8 +6,8 @@
 //!
 //! # The contract
 //!
-//! [`get`](In::get), [`set`](Out::set) and the other accesses are safe functions, and on a GPU they check
-//! nothing. Whoever makes a slice answers for each access through it and its copies:
+//! [`get`](In::get), [`set`](Out::set) and the other accesses are safe functions, and on a GPU they check nothing. The
+//! code that makes a slice answers for each access through it and its copies:
 //!
 //! 1. **Every index lies inside.** The software device checks that at each access. It reports kernel, thread, slice and
 //!   index of the first access that does not.

@@ -37,7 +37,7 @@ impl<T: Number> CodedForest<T> {
     ///
     /// # Errors
     /// The errors of [`Forest::of_trees`](crate::Forest::of_trees), where the parameters of all are the bins and
-    /// NODATA; [`Error::Core`](crate::Error::Core) where there is not the memory.
+    /// NODATA; [`Error::Core`](crate::Error::Core) where memory does not suffice.
     pub fn of_trees(grid: GridSpec, tile_side: u32, trees: Vec<CodedTree<T>>) -> Result<Self> {
         let tiling = Tiling::new(grid, tile_side)?;
         let first = trees.first();

@@ -38,7 +38,7 @@ impl Regions {
     /// Work: O(n log n) for n runs.
     ///
     /// # Errors
-    /// [`Error::Core`](crate::Error::Core) where there is not the memory.
+    /// [`Error::Core`](crate::Error::Core) where memory does not suffice.
     pub fn outlines(&self) -> Result<Vec<Outline>> {
         let parts = roots(&self.runs, Connectivity::Four)?;
         let mut pieces: HashMap<u32, Vec<Piece>> = HashMap::new();

@@ -50,7 +50,7 @@ impl Georeference {
         Self { transform: grid.geotransform(), crs: crs.cloned() }
     }
 
-    /// Width and height of a pixel; `None` where they are not at right angles, to a millionth.
+    /// Returns the width and height of a pixel; `None` if its sides are not at right angles, to a millionth.
     pub fn pixel_sides(&self) -> Option<(f64, f64)> {
         let [_, ax, bx, _, ay, by] = self.transform;
         let (width, height) = (ax.hypot(ay), bx.hypot(by));
@@ -152,7 +152,7 @@ pub fn read_place(path: &Path) -> Result<RasterPlace> {
 #[derive(Default)]
 pub(crate) struct Place {
     pub georeference: Option<Georeference>,
-    /// What the files say that is not kept, and what to do about it. Examples are ground control points, a
+    /// What the files say that this crate does not keep, and what to do about it. Examples are ground control points, a
     /// reference system alone, a reference system that is not understood, and a damaged world file.
     pub notes: Vec<String>,
 }

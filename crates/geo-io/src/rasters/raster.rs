@@ -126,7 +126,7 @@ impl RasterFile {
     /// Opens the first image of a TIFF, which has one band of f32, and reads no values.
     ///
     /// # Errors
-    /// What is wrong with the file.
+    /// An error that says what is wrong with the file.
     pub fn open(path: &Path) -> Result<Self> {
         let image = SampleFile::open(path)?;
         if image.sample_type != SampleType::F32 {

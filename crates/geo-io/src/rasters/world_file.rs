@@ -8,7 +8,7 @@ const MOST: u64 = 16 << 20;
 /// A world file.
 pub(crate) struct WorldFile {
     pub path: PathBuf,
-    /// The geotransform; `None` where it has not the six numbers of one.
+    /// Returns the geotransform; `None` if the text is not six numbers.
     pub transform: Option<[f64; 6]>,
 }
 

@@ -8,8 +8,8 @@ use crate::{Crs, Output, Properties, Result, Shape};
 /// The polygons of one feature, each its outer ring and its holes, of (x, y). A ring ends with the place that it
 /// began with.
 ///
-/// Files have polygons that cross themselves, holes that lie outside, and parts that overlap. What such a polygon
-/// holds is defined as in `make_valid` of GEOS, which GDAL uses, and is the same in all programs:
+/// Files have polygons that cross themselves, holes that lie outside, and parts that overlap. The rules for such
+/// polygons are those of `make_valid` in GEOS, which GDAL uses. They hold in all programs:
 ///
 /// - A ring holds the places that it winds around an odd number of times, so a bow tie holds two triangles. Spikes,
 ///   repeated vertices, the direction, and a ring that is drawn several times over make no difference.

@@ -35,7 +35,7 @@ pub enum Shape {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Features<S = Option<Shape>> {
-    /// What each is: `None`, or no polygons, for one without geometry, or whose geometry has no places.
+    /// Each feature's shape: `None`, or no polygons, if the feature has no geometry or its geometry has no places.
     pub shapes: Vec<S>,
     /// The properties of each.
     pub properties: Vec<Properties>,

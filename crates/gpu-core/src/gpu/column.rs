@@ -204,7 +204,7 @@ impl<T: Element> fmt::Debug for Column<T> {
 }
 
 impl Gpu {
-    /// A column whose elements are to be written before they are read.
+    /// Returns a column whose elements must be written before they are read.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`]; nothing is leaked and the handle stays usable.

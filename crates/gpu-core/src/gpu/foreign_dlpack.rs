@@ -63,8 +63,8 @@ impl<T: Element + DlpackElement + Send> Column<T> {
     /// The errors of [`Slice::from_dlpack`], and [`Error::Unfit`](crate::Error::Unfit) for a tensor that is read-only.
     ///
     /// # Safety
-    /// The memory is what the tensor's descriptor says, is ready for what is enqueued on the handle's stream from now on, and nobody
-    /// else uses it while the column lives.
+    /// The memory is as the tensor's descriptor says. It is ready for work that is enqueued on the handle's stream from
+    /// now on. Nobody else uses it while the column lives.
     pub unsafe fn from_dlpack<M: ManagedTensorBase + 'static>(
         gpu: &Gpu,
         tensor: Managed<M>,

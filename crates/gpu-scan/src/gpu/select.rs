@@ -87,9 +87,9 @@ pub fn partition<'a, T: Number>(
     call.with(predicate).enqueue::<If>(workspace)
 }
 
-/// Copies elements to the front of three outputs, and writes the three counts. The first output takes the elements
-/// less than `low`. The second takes those from `low` to `high`, both included. The third takes all others, NaN
-/// among them. All keep their order.
+/// Copies elements to the front of three outputs, and writes the three counts. The first output takes the elements less
+/// than `low`. The second takes the elements from `low` to `high`, both included. The third takes all others, NaN among
+/// them. All keep their order.
 ///
 /// Cost: three reads of each element, one write.
 ///

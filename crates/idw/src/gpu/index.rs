@@ -18,8 +18,8 @@ use crate::ground::Ground;
 use crate::points::{Range, check_count};
 use crate::{Error, Params, Result};
 
-/// Points on the device, sorted for what some parameters search: all pairs, few neighbours, many of them, or several of
-/// these.
+/// Points on the device, sorted for the searches of some parameters: for all pairs, for few neighbours, for many, or
+/// for several of these.
 ///
 /// It holds copies: the points may change or go.
 ///

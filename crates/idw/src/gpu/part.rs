@@ -17,7 +17,8 @@ pub struct DevicePart<T: Number> {
     /// The weighted means of each target, column after column; NaN where a target has none. Beyond the columns of the
     /// points there may be some to fill up.
     pub values: Column<T>,
-    /// How much they weigh: the power of two of each target, then of each the sum of weights beside it ([`Weight`]).
+    /// How much the values weigh: first the power of two of each target, then each target's sum of weights as a
+    /// multiple of it ([`Weight`]).
     pub weights: Column<f64>,
     /// Where the targets lie, if they are a grid.
     pub grid: Option<GridSpec>,

@@ -44,11 +44,11 @@ pub struct Input<'a> {
     /// Values to hand on to each site's pixels: one a pixel; with [`Sites::List`], unless [inverted](Self::inverted),
     /// one a site; the first site listed on a pixel counts.
     pub values: Option<Slice<'a, f32>>,
-    /// What the raster knows of the wider one whose strip it is.
+    /// What is known of the wider raster, if this raster is a strip of it.
     pub strip: Option<Strip<'a>>,
 }
 
-/// What a raster that is a strip of columns of a wider one knows of it: the device's [`Strip`](crate::Strip).
+/// What a strip of columns knows of the wider raster, like [`Strip`](crate::Strip) on the host.
 ///
 /// Example: see [`Strip`](crate::Strip), called in [this form](crate::gpu#examples).
 #[derive(Clone, Copy, Debug)]
@@ -59,7 +59,7 @@ pub struct Strip<'a> {
     pub first: u32,
     /// In each row the last site before the strip, as a column of the whole; what does not lie there counts as none.
     pub before: Slice<'a, u32>,
-    /// In each row the first site after the strip, likewise.
+    /// The first site after the strip in each row, in the same form.
     pub after: Slice<'a, u32>,
 }
 

@@ -329,7 +329,7 @@ impl<T: Coordinate> DeviceIndex<T> {
         self.order.is_empty()
     }
 
-    /// The bounds that were given, or those of the points.
+    /// Returns the given bounds, or the points' bounds.
     pub fn bounds(&self) -> Bounds {
         self.bounds
     }
@@ -386,8 +386,8 @@ impl DeviceIndex<f64> {
 
 /// The `k` nearest points of each place, as [`Index::nearest`]. Enqueues and returns.
 ///
-/// A warp searches for 32 places, so those that follow each other should be near each other. They are taken in the order of
-/// the curve: one sort of 32-bit codes. Lists of up to 64 neighbours lie in registers, longer ones in the result.
+/// A warp searches for 32 places, so successive places should be near each other. They are taken in the order of the
+/// curve: one sort of 32-bit codes. Lists of up to 64 neighbours lie in registers, longer ones in the result.
 ///
 /// ```
 /// use gpu_core::{DeviceChoice, Gpu};

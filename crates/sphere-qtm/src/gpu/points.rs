@@ -42,7 +42,7 @@ impl Kernels for f64 {
         find_cells_of_vectors::f64;
 }
 
-/// The [cells](crate::cells_of_points) of points in device memory: their ids, or 0 for what is no place on the
+/// The [cells](crate::cells_of_points) of points in device memory: their ids, or 0 for points that are not on the
 /// globe. Longitudes and latitudes are in degrees.
 ///
 /// Enqueues and returns; after one call it can be captured. Scratch is 45 KB.

@@ -35,7 +35,7 @@ impl ArrayFile {
     /// Opens an NPY file and reads no elements.
     ///
     /// # Errors
-    /// What is wrong with the file; an array that is not two-dimensional.
+    /// An error that says what is wrong with the file; an array that is not two-dimensional.
     pub fn open(path: &Path) -> Result<Self> {
         let (file, length) = open(path)?;
         let header = Header::read(path, &mut BufReader::new(file))?;

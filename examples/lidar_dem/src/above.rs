@@ -32,7 +32,8 @@ impl Floor {
     /// Opens a raster, and reads no values.
     ///
     /// # Errors
-    /// What is wrong with the file; one that does not say where it lies, or whose rows are turned or mirrored.
+    /// An error that says what is wrong with the file; one that does not say where it lies, or whose rows are turned or
+    /// mirrored.
     pub fn open(path: &Path) -> Result<Self> {
         let name = format!("--above {}", path.display());
         let file = ValuesFile::open(path).map_err(|error| anyhow::anyhow!("--above: {error}"))?;

@@ -32,7 +32,7 @@ impl Dem {
     /// Opens a DEM, and reads no heights. The caller gives the side of a cell for files that may not state it.
     ///
     /// # Errors
-    /// What is wrong with the file or its place.
+    /// An error that says what is wrong with the file or its place.
     pub fn open(path: &Path, cell_size: Option<f64>) -> Result<Self> {
         let file = ValuesFile::open(path)?;
         let (width, height) = file.size();
@@ -164,7 +164,7 @@ impl<'a> Strip<'a> {
     /// them.
     ///
     /// # Errors
-    /// What is wrong with the file.
+    /// An error that says what is wrong with the file.
     pub fn rows(&mut self, rows: Range<usize>) -> Result<&[f32]> {
         let (width, height) = self.dem.size();
         if let Some(all) = &self.dem.all {

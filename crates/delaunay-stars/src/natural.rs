@@ -45,13 +45,13 @@ impl NaturalNeighbours {
 impl Walk<'_> {
     /// Finds the natural neighbours of a place, and their shares. None if the place lies outside the hull.
     ///
-    /// If the place is on a site, that site has all. On an edge of the hull the edge's ends have their shares as in
-    /// the limit.
+    /// If the place is on a site, that site has the whole share. On an edge of the hull the edge's ends have their
+    /// shares as in the limit.
     ///
-    /// Which sites are neighbours is exact: the corners of the triangles whose circles hold the place. Source:
+    /// The set of neighbours is exact: they are the corners of the triangles whose circles hold the place. Source:
     /// Watson 1981, "Computing the n-dimensional Delaunay tessellation with application to Voronoi polytopes",
-    /// doi:10.1093/comjnl/24.2.167. Shares are rounded. Their error is some ulps times the square of a ratio: how
-    /// many times farther the farthest neighbour is than the nearest one.
+    /// doi:10.1093/comjnl/24.2.167. Shares are rounded. Their error is some ulps times the square of a ratio: how many
+    /// times farther the farthest neighbour is than the nearest one.
     ///
     /// ```
     /// # fn main() -> delaunay_stars::Result<()> {

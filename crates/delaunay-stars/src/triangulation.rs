@@ -105,7 +105,7 @@ impl Triangulation {
         self.places.is_empty()
     }
 
-    /// The number of sites: of different places.
+    /// The number of sites, that is of different places.
     pub fn sites(&self) -> usize {
         self.len() - self.duplicates.len()
     }
@@ -150,7 +150,8 @@ impl Triangulation {
         &self.neighbours[self.slots(point)]
     }
 
-    /// Whether a site is on the hull, be it between two others in line. No point that another one stands for is.
+    /// Whether a site is on the hull; a site in line between two others counts too. False for a point that another
+    /// point stands for.
     ///
     /// # Panics
     /// If there is no such point.

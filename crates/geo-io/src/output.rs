@@ -46,7 +46,7 @@ pub enum Existing {
 
 /// Where an output goes. A path alone replaces the file that is there.
 ///
-/// A symbolic link is followed: its target is what is written.
+/// If the path is a symbolic link, the link's target is written.
 ///
 /// Example: see [`Existing`].
 #[derive(Clone, Copy, Debug)]

@@ -78,8 +78,8 @@ impl Gpu {
         Self::with_new_stream(Opened::get(ordinal)?)
     }
 
-    /// Opens every device of `cuda:all` or `software:all`, in the order of their ordinals; of another choice the one
-    /// that it names.
+    /// Opens every device of `cuda:all` or `software:all`, in the order of their ordinals. Another choice names one
+    /// device.
     ///
     /// # Errors
     /// The errors of [`Gpu::open`], of the first that cannot be opened; [`Error::NoDevice`] where there is none.

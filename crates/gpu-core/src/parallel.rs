@@ -106,7 +106,7 @@ pub fn sort(numbers: &mut [u64]) {
     numbers.par_sort_unstable();
 }
 
-/// Sorts keys with the numbers of what has them.
+/// Sorts keys, each with the index of its element.
 pub fn sort_pairs(pairs: &mut [(u64, u32)]) {
     pairs.par_sort_unstable();
 }

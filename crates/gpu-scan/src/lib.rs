@@ -67,9 +67,9 @@
 //! - The thread's sum is added to the sum of these earlier elements. That total is added to the sum of the earlier
 //!   tiles, tile by tile.
 //!
-//! A segmented reduction gives a segment to 2^[`lanes_log2`](kernels_rs::primitives::segment_totals::lanes_log2)
-//! lanes. The longer segments are in the mean, the more lanes. Each of n lanes adds up every nth element to a sum
-//! that begins at 0. Then the lanes are added pairwise.
+//! A segmented reduction gives a segment to 2^[`lanes_log2`](kernels_rs::primitives::segment_totals::lanes_log2) lanes.
+//! The longer the mean segment, the more lanes. Each of n lanes adds up every nth element to a sum that begins at 0.
+//! Then the lanes are added pairwise.
 //!
 //! A segment of more than 512 elements a lane is cut into chunks of 16,384 elements. A block of 256 threads adds up
 //! a chunk in the same way, and its warps' sums pairwise too. The chunks' sums are then added up in the same way.

@@ -206,7 +206,7 @@ pub mod sealed {
         const MAGNITUDE: u64;
         /// The sign bit; 0 for unsigned integers.
         const TOP: u64;
-        /// Negative NaNs, as many as there are; 0 for integers.
+        /// How many negative NaNs there are; 0 for integers.
         const NANS: u64;
         /// The bits.
         fn bits(self) -> Self::Bits;

@@ -10,7 +10,7 @@ pub enum Error {
     /// The points have no column of values.
     #[error("the points have no values")]
     NoValues,
-    /// A coordinate whose square is beyond f64.
+    /// The square of a coordinate is beyond f64.
     #[error("{what} {index}: ({x}, {y}) has a coordinate beyond 1e150")]
     Place {
         /// A point or a target.

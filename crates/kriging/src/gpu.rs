@@ -1,8 +1,9 @@
 //! Kriging of points that lie on the device.
 //!
-//! [`interpolate`] indexes the points and interpolates; where the same points serve several calls, an [`Index`] is made once.
-//! Both enqueue their work and return, but that the index waits once for one number ([`Index::new`]). After a first call both
-//! can be captured into a graph, where nothing waits. The kernels, with their plan, are in `kernels_rs::kriging`.
+//! [`interpolate`] indexes the points and interpolates; where the same points serve several calls, an [`Index`] is made
+//! once. Both enqueue their work and return, except that the index waits once for one number ([`Index::new`]). After a
+//! first call both can be captured into a graph, where nothing waits. The kernels, with their plan, are in
+//! `kernels_rs::kriging`.
 //!
 //! ```
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -1,8 +1,8 @@
 //! Ordinary kriging: the value at a place is a weighted mean of the nearest points' values. The weights make it unbiased, with the
 //! least variance of its error under a variogram. That variance is a result, too.
 //!
-//! It is for surfaces from scattered measurements whose error matters. A [`Variogram`] is given, or fitted
-//! ([`Variogram::fit`]) to the empirical one of the points ([`Empirical::of`]). Coordinates are in any plane unit.
+//! It is for surfaces from scattered measurements whose error matters. Give a [`Variogram`], or fit one
+//! ([`Variogram::fit`]) to the points' empirical variogram ([`Empirical::of`]). Coordinates are in any plane unit.
 //! Degrees of longitude and latitude are not plane: project them first.
 //!
 //! ```

@@ -119,7 +119,7 @@ impl<'a> Input<'a> {
         Self { sites, grid, inverted: false, excluded: None, values: None, strip: None }
     }
 
-    /// The same with every site no site, and every other pixel one.
+    /// Exchanges sites and other pixels.
     pub fn inverted(mut self) -> Self {
         self.inverted = !self.inverted;
         self

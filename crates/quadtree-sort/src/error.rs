@@ -129,7 +129,7 @@ pub enum Error {
         /// The system's words.
         message: String,
     },
-    /// A file that is no tree, or no longer one.
+    /// The file is no tree, or a damaged one.
     #[error("{path}: not a quadtree: {what}")]
     Damaged {
         /// Which.

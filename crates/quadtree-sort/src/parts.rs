@@ -379,8 +379,8 @@ impl Joined<'_> {
 }
 
 impl Quadtree {
-    /// The same tree over points that are some of more: point `i` was `indices[i]` among `given`. Orders within leaves
-    /// stay, since indices rise. Needs the feature `files`.
+    /// The same tree over points that are some of more: point `i` was `indices[i]` among `given`. The order of the
+    /// points within a leaf stays, since the indices rise. Needs the feature `files`.
     ///
     /// # Errors
     /// [`Error::Indices`] unless `indices` has one index for each point, in rising order, each below `given`;

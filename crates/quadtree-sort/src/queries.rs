@@ -190,8 +190,8 @@ impl Quadtree {
         ranges::list(self, regions)
     }
 
-    /// The `k` nearest points of each place, searched on all cores. Distances are compared as squares, each
-    /// operation rounded to f64; of points as near the lower index comes first.
+    /// The `k` nearest points of each place, searched on all cores. Distances are compared as squares, each operation
+    /// rounded to f64; of equally near points the lower index comes first.
     ///
     /// # Errors
     /// [`gpu_core::Error::Length`], [`gpu_core::Error::NotFinite`], [`Error::NoNeighbours`] for k = 0,

@@ -33,8 +33,8 @@ pub enum Ground {
     },
     /// A part of the globe between two meridians and two parallels: its sides are in degrees.
     ///
-    /// The ground's unit is the metre. A degree has the metres that it has on the ellipsoid of WGS 84 in the middle of the cell's
-    /// row, to the east and to the north ([`metres_of_degree`]).
+    /// The ground's unit is the metre. A degree has its length on the ellipsoid of WGS 84 in the middle of the cell's
+    /// row, eastward and northward ([`metres_of_degree`]).
     Degrees {
         /// The latitude of the northern edge of row 0.
         north: f64,

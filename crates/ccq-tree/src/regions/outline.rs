@@ -54,8 +54,8 @@ impl Regions {
         Ok(outlines)
     }
 
-    /// Returns the outline of each region as polygons on the ground, where the cells of `grid` lie: its corners are
-    /// [`outlines`](Self::outlines)'. (Feature `geo`.)
+    /// Returns the outline of each region as polygons on the ground of `grid`, with the corners of
+    /// [`outlines`](Self::outlines). (Feature `geo`.)
     ///
     /// ```
     /// # fn main() -> ccq_tree::Result<()> {

@@ -128,7 +128,8 @@ impl Crs {
         Some((Self(Definition::Wkt(taken.text.into_owned())), taken.is_mended))
     }
 
-    /// The EPSG code that the system was given by or states of itself; of two codes, the horizontal one.
+    /// Returns the EPSG code that the system was made from or that its text states. Of a system with two codes it is
+    /// the horizontal one.
     pub fn epsg(&self) -> Option<u16> {
         match &self.0 {
             Definition::Epsg(code, _) => Some(*code),

@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 use super::{end, folder_of, listed, lock, no_folder, sync_folder};
 use crate::Cancelled;
 
-/// A folder under a temporary name beside the one that it will be. Dropped, it is removed with all that is in it.
+/// A folder under a temporary name beside the one that it will be. If it is dropped, the folder and its contents are
+/// removed.
 ///
 /// # Example
 /// ```

@@ -131,8 +131,8 @@ impl Gpu {
         self.copying()
     }
 
-    /// [`Gpu::enqueue_read`] that does not hold the calling thread up, to pageable memory either, of what lies
-    /// there behind the work that is enqueued on `after` by now.
+    /// Begins a copy like [`Gpu::enqueue_read`], without waiting for it, to pageable memory too. The copy comes after
+    /// the work that is on `after` by now.
     ///
     /// # Errors
     /// The errors of [`Gpu::enqueue_read`], and [`Error::OtherGpu`] for a handle to another device.

@@ -89,7 +89,7 @@ pub fn cells_of_points<'a, T: Coordinate>(
     Ok(cells)
 }
 
-/// The same of vectors of any length, by x, y and z: 0 for one that is zero or not finite.
+/// The same for vectors of any length, as columns of x, y and z; 0 for a vector that is zero or not finite.
 ///
 /// ```
 /// use gpu_core::{DeviceChoice, Gpu};

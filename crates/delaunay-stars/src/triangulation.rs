@@ -14,7 +14,7 @@ pub const MAX_POINTS: u64 = u32::MAX as u64 / EDGES_OF_SITE as u64;
 
 /// The Delaunay triangulation of points, as the star of each: its neighbours in counter-clockwise order.
 ///
-/// Points at one place are one *site*, which the one of the lowest index stands for. The others have no neighbours:
+/// Points at one place are one *site*, for which the point with the lowest index stands. The others have no neighbours:
 /// [`duplicates`](Self::duplicates) names them. All functions name sites by the index of their point, as given.
 ///
 /// ```

@@ -63,7 +63,7 @@ pub fn replace(path: &Path, fill: impl FnOnce(&mut BufWriter<File>) -> Result<()
     unfinished.finish(true)
 }
 
-/// The folder that a file belongs into does not exist: the cause of an [`Error`] of [`place`] and [`Unfinished::beside`].
+/// The folder for a file does not exist. It is the cause of an [`Error`] of [`place`] and [`Unfinished::beside`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the folder {} does not exist", .0.display())]
 pub struct NoFolder(pub PathBuf);

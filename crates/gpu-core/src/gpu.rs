@@ -51,7 +51,7 @@ pub struct Gpu {
 }
 
 impl Gpu {
-    /// Opens the GPU that was asked for: an NVIDIA GPU or the software device.
+    /// Opens the GPU of a choice: an NVIDIA GPU or the software device.
     ///
     /// `auto` stands for `cuda:0` here; [`Device::open`](crate::Device::open) is what falls back
     /// to the CPU.

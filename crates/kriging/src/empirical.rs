@@ -24,7 +24,7 @@ pub struct EmpiricalParams {
     pub cutoff: f64,
     /// The distances up to the cutoff are divided into this many lags of equal width.
     pub lags: u32,
-    /// If there are more points than this, this many are drawn, and their pairs taken.
+    /// If there are more points than this, a random sample of this many gives the pairs.
     pub sample: u32,
     /// The seed of the sample.
     pub seed: u64,

@@ -207,8 +207,8 @@ pub struct Params {
     pub hull: bool,
     /// The value of cells that are left out, or have no value otherwise.
     pub fill: Fill,
-    /// Whether the number of natural neighbours that count is given for each cell; with the method on
-    /// pixels the number of stolen pixels, of Sibson's weights alone.
+    /// Whether each cell gets the number of natural neighbours that count. The method on pixels gives the number of
+    /// stolen pixels instead, with Sibson's weights alone.
     pub counts: bool,
     /// Whether the distance to the nearest site, in cells, is given for each cell.
     pub distances: bool,
@@ -225,8 +225,8 @@ pub struct Params {
 }
 
 impl Params {
-    /// The exact method, a value for each cell within 10 cells of a point; Sibson's weights of all natural neighbours, the
-    /// mean of several points, no layers.
+    /// Returns the defaults: the exact method, a value for each cell within 10 cells of a point, Sibson's weights of
+    /// all natural neighbours, the mean of points at one place, and no layers.
     pub fn new() -> Self {
         Self {
             method: Method::Exact,

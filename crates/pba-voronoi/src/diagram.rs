@@ -2,8 +2,8 @@
 
 use gpu_core::{Grid, GridSpec};
 
-/// A raster of unsigned numbers: of 32 bits where these hold every one, else of 64. All bits are set where
-/// there is no site.
+/// A raster of unsigned numbers, of 32 bits if these hold all of them, else of 64 bits. All bits are set where there is
+/// no site.
 ///
 /// Example: see [`transform`](crate::transform()).
 #[derive(Clone, Debug, PartialEq)]

@@ -105,7 +105,7 @@ pub enum Error {
         /// As given.
         y: f64,
     },
-    /// A raster does not lie on the globe as it is said to.
+    /// A raster with this place and size does not fit the globe.
     #[error(
         "a raster of {width} x {height} pixels of {} x {} degrees from longitude {}, latitude {} on: {what}",
         sides[0], sides[1], corner[0], corner[1]

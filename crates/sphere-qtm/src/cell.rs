@@ -155,7 +155,7 @@ impl Cell {
         Some(Self::at(Level(level), self.index() >> 2))
     }
 
-    /// Its ancestor of a level, or itself; none where it is of a level above that.
+    /// Returns its ancestor of a level, or the cell itself for its own level; none for a deeper level.
     pub fn ancestor(self, level: Level) -> Option<Self> {
         let up = self.level().0.checked_sub(level.0)?;
         Some(Self::at(level, self.index() >> (2 * up)))

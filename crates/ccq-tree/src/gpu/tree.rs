@@ -24,7 +24,7 @@ impl<T: Cell> DeviceTree<T> {
     /// Copies a tree to the device. Waits for the copy.
     ///
     /// # Errors
-    /// [`Error::Core`](crate::Error::Core) where the device's memory does not do.
+    /// [`Error::Core`](crate::Error::Core) where the device's memory does not suffice.
     pub fn upload(gpu: &Gpu, tree: &Tree<T>) -> Result<Self> {
         Ok(Self {
             grid: tree.grid,

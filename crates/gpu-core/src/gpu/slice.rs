@@ -87,7 +87,7 @@ impl<'a, T> Slice<'a, T> {
         Self { start, len, home, elements: PhantomData }
     }
 
-    /// A slice of device memory that no column of ours owns.
+    /// Returns a slice of device memory that no [`Column`] owns.
     ///
     /// # Safety
     /// The `len` elements from `start` on are device memory, aligned and initialised when the work
@@ -166,7 +166,7 @@ impl<'a, T> SliceMut<'a, T> {
         Self { start, len, home, elements: PhantomData }
     }
 
-    /// A slice of device memory that no column of ours owns.
+    /// Returns a slice of device memory that no [`Column`] owns.
     ///
     /// # Safety
     /// The `len` elements from `start` on are device memory and aligned, and nobody else touches

@@ -17,7 +17,7 @@ use crate::{Index, Key, Payload, Sort};
 
 /// The keys in order: stable, and NaN last (first, if descending).
 ///
-/// One read of the keys, and for each 8 bits sorted by one read and one write.
+/// One read of the keys, and for each 8 bits of the sort one more read and one write.
 ///
 /// Example: see [`cpu::sort`](crate::cpu::sort()), called in [this form](crate::gpu#examples).
 ///

@@ -23,7 +23,7 @@ pub enum Error {
         least: f64,
         /// The greatest.
         greatest: f64,
-        /// From the highest bit of all coordinates to the lowest.
+        /// The number of bits from the highest to the lowest bit of all coordinates.
         bits: u32,
         /// The most.
         most: u32,

@@ -231,7 +231,8 @@ impl Params {
         Self { adaptive: adaptive.into(), ..self }
     }
 
-    /// Sets [`kernel`](Self#structfield.kernel). If there is no radius and the function ends at its bandwidth, that becomes the radius.
+    /// Sets [`kernel`](Self#structfield.kernel). If there is no radius and the function ends at its bandwidth, the
+    /// bandwidth becomes the radius.
     #[must_use]
     pub fn kernel(self, kernel: impl Into<Option<Kernel>>) -> Self {
         let kernel = kernel.into();

@@ -43,8 +43,8 @@ impl Variogram {
     /// square of their distance.
     ///
     /// # Errors
-    /// [`Error::Fit`] where there are no models, fewer than three lags with a distance above 0, no semivariance above 0, or numbers
-    /// beyond f64.
+    /// [`Error::Fit`] without models, with fewer than three lags above distance 0, without a semivariance above 0, or
+    /// with numbers beyond f64.
     pub fn fit(empirical: &Empirical, models: &[Model]) -> Result<Fitted> {
         let lags: Vec<Lag> =
             empirical.lags.iter().copied().filter(|lag| lag.distance > 0.0).collect();

@@ -158,7 +158,7 @@ pub enum Error {
         /// As given, its first 64 characters.
         name: String,
     },
-    /// Parts that do not belong to one tree.
+    /// The parts do not belong to one tree.
     #[error("part {part}: {what}")]
     Part {
         /// Which, from 0.

@@ -113,7 +113,7 @@ pub(crate) fn read(
     read
 }
 
-/// Reads the header of a point file, and no points; `None` for a table, which has none.
+/// Reads the header of a point file, and no points; `None` for a table, which has no header.
 ///
 /// ```
 /// use geo_io::{LasPoints, read_header, write_las};

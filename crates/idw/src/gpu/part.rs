@@ -207,8 +207,8 @@ impl DeviceTotal {
         self.points
     }
 
-    /// The values over all points that were added: none where they are fewer than [`Params::min_points`]. Before any part
-    /// there are neither targets nor columns. Enqueues and returns.
+    /// Returns the values over all points that were added. Targets have no value if fewer than [`Params::min_points`]
+    /// points were added. Before any part there are neither targets nor columns. Enqueues and returns.
     ///
     /// # Errors
     /// [`Error::Core`] for the device.

@@ -81,9 +81,9 @@ impl<T: Coordinate> DeviceIndex<T> {
 /// As [`index`], for points that are known to be finite and within the bounds: nothing is checked. Some searches miss a
 /// point that is neither; it does no other harm.
 ///
-/// Waits for the device once, to learn how many points share one cell of the curve with many others. A graph that
-/// records the stream cannot wait, so its index keeps the curve's order in any case. The answers are the same, but
-/// searches are slower where many points share a cell.
+/// Waits for the device once, to learn how many points share one cell of the curve with many others. A call that a
+/// graph records cannot wait, so it keeps the curve's order in any case. The answers are the same, but searches are
+/// slower where many points share a cell.
 ///
 /// Example: see [`nearest`], with [`Bounds`] in place of an option.
 ///

@@ -8,7 +8,7 @@ use crate::{Cell, Query, Result, Tree};
 
 /// Counts what satisfies all conditions; with the rasters of ranges that cut through bins, to the cell.
 ///
-/// A GPU gets a copy of the trees and rasters for each call; who asks often keeps them there
+/// A GPU gets a copy of the trees and rasters for each call; a program that asks often keeps them there
 /// ([`gpu::DeviceTree::upload`](crate::gpu::DeviceTree::upload)). It takes at most
 /// [`gpu::MAX_CONDITIONS`](crate::gpu::MAX_CONDITIONS) conditions.
 ///

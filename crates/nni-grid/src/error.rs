@@ -70,7 +70,7 @@ pub enum Error {
         /// What it was to give.
         what: &'static str,
     },
-    /// The Voronoi raster is beyond what indices can name.
+    /// The Voronoi raster has more pixels than indices can name.
     #[error("a raster of {width} x {height} pixels is too large")]
     TooLarge {
         /// Pixels in x.

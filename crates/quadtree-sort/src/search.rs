@@ -7,7 +7,7 @@ use crate::{Index, Quadtree, Result};
 
 /// The number of points in each region: [`Quadtree::count_in`] on a device.
 ///
-/// A GPU gets a copy of the tree for each call; who asks often keeps one there
+/// A GPU gets a copy of the tree for each call; a program that asks often keeps one there
 /// ([`gpu::DeviceQuadtree::from_host`](crate::gpu::DeviceQuadtree::from_host)).
 ///
 /// ```

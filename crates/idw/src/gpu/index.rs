@@ -21,7 +21,7 @@ use crate::{Error, Params, Result};
 /// Points on the device, sorted for the searches of some parameters: for all pairs, for few neighbours, for many, or
 /// for several of these.
 ///
-/// It holds copies: the points may change or go.
+/// It holds copies, so the points may change or be freed.
 ///
 /// ```
 /// use gpu_core::{DeviceChoice, Extent, Gpu, GridSpec, Points, UploadedPoints};

@@ -225,8 +225,8 @@ pub struct Params {
 }
 
 impl Params {
-    /// Returns the defaults: the exact method, a value for each cell within 10 cells of a point, Sibson's weights of
-    /// all natural neighbours, the mean of points at one place, and no layers.
+    /// Returns the defaults: the exact method by Sibson's weights of all natural neighbours, and no layers. Cells
+    /// farther than 10 cells from a point have no value. Points at one place count with their mean.
     pub fn new() -> Self {
         Self {
             method: Method::Exact,

@@ -25,7 +25,7 @@ const MAX_SEGMENTS: u64 = 1 << 32;
 /// keys come in some order, each once. Without any segment no keys are written.
 ///
 /// Cost for keys of 4 bytes and all their bits: two passes, and a sort of keys of 8 bytes. That sort takes the bits of
-/// the key and of the segment's number. Otherwise two sorts of pairs and a gather.
+/// the key and of the segment's number. For other keys: two sorts of pairs and a gather.
 ///
 /// Example: see [`cpu::segmented_sort`](crate::cpu::segmented_sort()), called in [this form](crate::gpu#examples).
 ///

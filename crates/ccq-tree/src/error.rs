@@ -67,7 +67,7 @@ pub enum Error {
         /// As given.
         side: u32,
     },
-    /// Trees that are not those of a raster's tiles.
+    /// The given trees are not the trees of one raster's tiles.
     #[error(
         "tree {tile} does not fit its tile, of {tiles}: each tree needs the tile's cells and levels, and all the same parameters"
     )]
@@ -130,7 +130,8 @@ pub enum Error {
         /// The most.
         most: usize,
     },
-    /// Rasters or trees of one query have other sides, and lie nowhere or have no ground in common.
+    /// The rasters or trees of one query have different sides, and either no place on the ground or no ground in
+    /// common.
     #[error(
         "{what} of {width} x {height} cells and another of {first_width} x {first_height} have no ground in common: \
          rasters and trees of unequal sides need places that overlap"
@@ -175,7 +176,7 @@ pub enum Error {
         "the range cuts through a bin: give the raster, since only it tells which cells lie in the range"
     )]
     NeedsRaster,
-    /// Fields of another tree than the first condition's, or of one whose cells are not the finest.
+    /// The fields are of another tree than the first condition's, or of a tree whose cells are not the finest.
     #[error("the first condition must be of the fields' own tree, which has the finest cells")]
     Fields,
     /// The tree has numbers of bins, not values.

@@ -213,7 +213,7 @@ impl<T: Cell> Tree<T> {
     ///
     /// # Errors
     /// [`Error::File`] for a file that is not there, foreign, of another version or type, cut short, or damaged;
-    /// [`Error::Core`] where there is not the memory.
+    /// [`Error::Core`] where memory does not suffice.
     pub fn read(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let (tree, codes) = Self::read_with_codes(path)?;
@@ -258,7 +258,7 @@ impl<T: Cell> Tree<T> {
     /// compare the sums and to check the links, at the speed at which the system reads it. Queries rely on that check.
     ///
     /// # Errors
-    /// As [`read`](Self::read).
+    /// The errors of [`read`](Self::read).
     ///
     /// # Safety
     /// Nobody writes to the file or shortens it while the tree lives. Another file that takes its name, as

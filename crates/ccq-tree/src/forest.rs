@@ -152,8 +152,8 @@ impl<T: Cell> Forest<T> {
     /// Returns the forest of trees that were built one by one ([`build_tile`](crate::build_tile())), row by row of tiles.
     ///
     /// # Errors
-    /// [`Error::TileSide`]; [`Error::Tiles`] unless there is one for each tile, of its sides and levels, all with the
-    /// same parameters.
+    /// [`Error::TileSide`]; [`Error::Tiles`] unless there is a tree for each tile, with the tile's sides and levels,
+    /// and all trees have the same parameters.
     pub fn of_trees(grid: GridSpec, tile_side: u32, trees: Vec<Tree<T>>) -> Result<Self> {
         let tiling = Tiling::new(grid, tile_side)?;
         let params = trees.first().map_or_else(Params::default, |tree| tree.params.clone());

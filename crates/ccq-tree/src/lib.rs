@@ -129,7 +129,7 @@ pub fn build<'on, T: Cell>(
 /// ```
 ///
 /// # Errors
-/// [`Error::TileSide`]; as [`build`].
+/// [`Error::TileSide`]; the errors of [`build`].
 pub fn build_forest<'on, T: Cell>(
     on: impl Into<On<'on>>,
     raster: GridView<'_, T>,

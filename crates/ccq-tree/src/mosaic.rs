@@ -65,7 +65,7 @@ pub fn mosaic_places(grids: &[GridSpec]) -> Result<(GridSpec, Vec<Window>)> {
     Ok((GridSpec { origin_x, origin_y, cell_size, width, height }, places))
 }
 
-/// Returns what the cells of a mosaic have that lie in none of the rasters: NODATA.
+/// Returns the value of a mosaic's cells that lie in none of the rasters: NODATA.
 ///
 /// ```
 /// use ccq_tree::{Error, mosaic_fill, mosaic_places};
@@ -96,8 +96,8 @@ pub fn mosaic_fill<T: Number>(
     }
 }
 
-/// Returns one raster of those that lie beside each other, in any order and of any sides. Where none has a cell, the
-/// result has `nodata`, or NaN.
+/// Joins rasters that lie beside each other to one, in any order and of any sides. Where none has a cell, the result
+/// has `nodata`, or NaN.
 ///
 /// ```
 /// use ccq_tree::mosaic;
@@ -111,7 +111,7 @@ pub fn mosaic_fill<T: Number>(
 /// ```
 ///
 /// # Errors
-/// As [`mosaic_places`] and [`mosaic_fill`]; [`Error::Core`] where there is not the memory.
+/// The errors of [`mosaic_places`] and [`mosaic_fill`]; [`Error::Core`] where memory does not suffice.
 pub fn mosaic<T: Number>(parts: &[GridView<'_, T>], nodata: Option<Bound>) -> Result<Grid<T>> {
     let parts: Vec<_> = parts.iter().filter(|part| part.grid().cells() > 0).collect();
     let grids: Vec<GridSpec> = parts.iter().map(|part| *part.grid()).collect();

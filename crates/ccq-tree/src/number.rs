@@ -4,7 +4,7 @@ use kernels_rs::ccq::value::{Kind, Value, WIDE_SIGN, rank_of_f64};
 
 use crate::{Bound, RasterRef};
 
-/// A type of values: those of cells ([`Cell`](crate::Cell)), and `f64`, `i64` and `u64`, for which codes stand
+/// A type of values: the types of cells ([`Cell`](crate::Cell)), and `f64`, `i64` and `u64`, which trees hold as codes
 /// ([`CodedTree`](crate::CodedTree)).
 pub trait Number:
     bytemuck::Pod + PartialEq + std::fmt::Debug + Send + Sync + sealed::Sealed
@@ -24,7 +24,7 @@ pub trait Number:
     #[doc(hidden)]
     const RANKS: (u64, u64);
 
-    /// A number that rises with the value; that of -0 is that of 0. `None` for NaN.
+    /// Returns a number that rises with the value; -0 and 0 have the same. `None` for NaN.
     #[doc(hidden)]
     fn rank(self) -> Option<u64>;
 

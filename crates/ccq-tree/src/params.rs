@@ -54,7 +54,7 @@ impl Params {
         T::MISSING.is_some() || self.nodata.and_then(exact_key::<T>).is_some()
     }
 
-    /// Whether a tree can be built so: boundaries are numbers and rise, and are not too many.
+    /// Checks that a tree can have these parameters: boundaries are numbers, rise, and are not too many.
     ///
     /// # Errors
     /// [`Error::Boundary`] and [`Error::Bins`].

@@ -14,8 +14,8 @@ use crate::{Bound, Error, Number, Result};
 /// Boundaries that cut the values of a raster into `bins` bins of about as many cells each, for
 /// [`Params::bins`](crate::Params::bins) or [`CodedParams::bins`](crate::CodedParams::bins).
 ///
-/// With n values in order, `floor(i * n / bins)` values stand before boundary i. Where values repeat, equal boundaries
-/// become one, and the least value is never a boundary: then there are fewer bins. NaN and `nodata` do not count. On
+/// With n values in order, `floor(i * n / bins)` values stand before boundary i. If values repeat, equal boundaries
+/// become one, and the least value is never a boundary. So there may be fewer bins. NaN and `nodata` do not count. On
 /// all cores: values of 8 and 16 bits are counted, others sorted, in as many bytes a cell as a value has.
 ///
 /// ```
@@ -29,8 +29,8 @@ use crate::{Bound, Error, Number, Result};
 /// ```
 ///
 /// # Errors
-/// [`Error::Bins`] unless there are 1 to [`MAX_BINS`], of values of 32 and 64 bits 1 to [`MAX_CODED_BINS`]; [`Error::Core`] where there
-/// is not the memory.
+/// [`Error::Bins`] unless there are 1 to [`MAX_BINS`], of values of 32 and 64 bits 1 to [`MAX_CODED_BINS`];
+/// [`Error::Core`] where memory does not suffice.
 pub fn quantile_boundaries<T: Number>(
     raster: GridView<'_, T>,
     nodata: Option<Bound>,

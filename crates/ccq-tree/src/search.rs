@@ -8,7 +8,7 @@ use crate::{Cell, Query, Result, Tree};
 
 /// Counts what satisfies all conditions; with the rasters of ranges that cut through bins, to the cell.
 ///
-/// A GPU gets a copy of the trees and rasters for each call; who asks often keeps them there
+/// A GPU gets a copy of the trees and rasters for each call; a program that asks often keeps them there
 /// ([`gpu::DeviceTree::upload`](crate::gpu::DeviceTree::upload)). It takes at most
 /// [`gpu::MAX_CONDITIONS`](crate::gpu::MAX_CONDITIONS) conditions.
 ///
@@ -24,7 +24,7 @@ use crate::{Cell, Query, Result, Tree};
 /// ```
 ///
 /// # Errors
-/// As [`quadrants()`].
+/// The errors of [`quadrants()`].
 pub fn count<'on>(
     on: impl Into<On<'on>>,
     conditions: &[Condition<'_>],
@@ -44,7 +44,7 @@ pub fn count<'on>(
 /// the trees can tell. Rasters are not consulted. On a GPU as [`count()`].
 ///
 /// Without a range these are the largest quadrants without NODATA in the window, with the bounds of their values. Nodes
-/// that are visited: those given, and those above them, each with its siblings.
+/// that a search visits: the given nodes and their ancestors, each with its siblings.
 ///
 /// ```
 /// use ccq_tree::{Condition, Params, Query, build, quadrants};
@@ -92,7 +92,7 @@ pub fn quadrants<'on>(
 /// ```
 ///
 /// # Errors
-/// As [`runs()`].
+/// The errors of [`runs()`].
 pub fn mask<'on>(
     on: impl Into<On<'on>>,
     conditions: &[Condition<'_>],
@@ -125,8 +125,8 @@ pub fn mask<'on>(
 /// ```
 ///
 /// # Errors
-/// As [`quadrants()`]; [`Error::NeedsRaster`](crate::Error::NeedsRaster) where a range cuts through a bin and its raster is not
-/// given, on a GPU also if no such cell is found.
+/// The errors of [`quadrants()`]; [`Error::NeedsRaster`](crate::Error::NeedsRaster) where a range cuts through a bin
+/// and its raster is not given, on a GPU also if no such cell is found.
 pub fn runs<'on>(
     on: impl Into<On<'on>>,
     conditions: &[Condition<'_>],
@@ -158,7 +158,7 @@ pub fn runs<'on>(
 /// ```
 ///
 /// # Errors
-/// As [`quadrants()`].
+/// The errors of [`quadrants()`].
 pub fn statistics<'on, T: Cell>(
     on: impl Into<On<'on>>,
     tree: &Tree<T>,
@@ -193,7 +193,7 @@ pub fn statistics<'on, T: Cell>(
 /// ```
 ///
 /// # Errors
-/// As [`quadrants()`], and [`Error::Binned`](crate::Error::Binned) for a tree of bins.
+/// The errors of [`quadrants()`], and [`Error::Binned`](crate::Error::Binned) for a tree of bins.
 pub fn top_k<'on, T: Cell>(
     on: impl Into<On<'on>>,
     tree: &Tree<T>,
@@ -210,8 +210,8 @@ pub fn top_k<'on, T: Cell>(
     })
 }
 
-/// Returns a data field for each node of a tree, on any device: one of those that a device makes. [`cpu::fields`](crate::cpu::fields)
-/// takes any.
+/// Returns a data field for each node of a tree, on any device. The kind of field must be one that a GPU can make.
+/// [`cpu::fields`](crate::cpu::fields) takes any.
 ///
 /// ```
 /// use ccq_tree::{Params, Sum, build, fields};

@@ -1,4 +1,4 @@
-//! The numbers of the attributes that a device and a kernel can be asked for.
+//! The numbers of the attributes of devices and kernels.
 
 /// What `cuDeviceGetAttribute` answers.
 #[allow(missing_docs)]

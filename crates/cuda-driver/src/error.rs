@@ -12,18 +12,18 @@ pub enum LoadError {
         /// What the dynamic linker said.
         reason: String,
     },
-    /// What was opened lacks `cuInit`.
+    /// The library that was opened lacks `cuInit`.
     #[error("{driver} has no function cuInit")]
     NotADriver {
-        /// The driver that was to be loaded.
+        /// The library that was opened.
         driver: Loaded,
     },
-    /// One driver serves a process, and it is another one.
+    /// Another driver serves this process already; a process has one.
     #[error("cannot load {wanted}: {loaded} serves this process already")]
     OtherDriver {
         /// The driver in place.
         loaded: Loaded,
-        /// The driver that was asked for.
+        /// The driver that the caller wanted.
         wanted: Loaded,
     },
 }

@@ -28,8 +28,8 @@
 //!
 //! # Platforms
 //!
-//! Linux (`libcuda.so.1`) is tested, on x86-64. Windows (`nvcuda.dll`) is written and not tested.
-//! Elsewhere everything builds, and [`load_cuda`] says that there is no driver.
+//! Linux (`libcuda.so.1`) is tested, on x86-64. Windows (`nvcuda.dll`) is supported but not tested. Elsewhere
+//! everything builds, and [`load_cuda`] says that there is no driver.
 #![deny(missing_docs)]
 
 pub mod attribute;

@@ -19,7 +19,7 @@ macro_rules! statuses {
                 pub const $name: Self = Self($code);
             )+
 
-            /// Its name and meaning; `None` for a number that the project has not met.
+            /// Returns its name and meaning; `None` for a number that this crate does not know.
             pub fn text(self) -> Option<StatusText> {
                 // Built by the compiler, so that the driver's functions can hand out C strings.
                 let (name, description) = match self.0 {

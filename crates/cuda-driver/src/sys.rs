@@ -55,7 +55,7 @@ handles! {
     CUgraphExec;
 }
 
-/// `CU_STREAM_NON_BLOCKING`: the stream does not wait for the legacy default stream, nor that for it.
+/// `CU_STREAM_NON_BLOCKING`: the stream and the legacy default stream do not wait for each other.
 pub const CU_STREAM_NON_BLOCKING: c_uint = 1;
 /// `CU_EVENT_DISABLE_TIMING`.
 pub const CU_EVENT_DISABLE_TIMING: c_uint = 2;

@@ -15,7 +15,7 @@ pub struct Cell {
     /// If the cell is unbounded its sides to the first and to the last neighbour are rays, from the first and from the
     /// last corner.
     pub corners: Vec<[f64; 2]>,
-    /// Whether it has an end in every direction: whether the site is not on the hull.
+    /// Whether the cell ends in every direction. The cells of sites on the hull do not.
     pub is_bounded: bool,
     /// Its area; infinite if it is unbounded.
     pub area: f64,
@@ -24,9 +24,10 @@ pub struct Cell {
 }
 
 impl Triangulation {
-    /// The Voronoi cell of a point's site, rounded: corners by formulas in f64, relative to the site. Cost: that of the star.
+    /// Returns the Voronoi cell of a point's site. Its corners are rounded: they come from formulas in f64, relative to
+    /// the site. Cost: in proportion to the site's neighbours.
     ///
-    /// A corner between sites that are nearly in line lies far away, and is as inexact as they determine it.
+    /// If three sites are nearly in line, their corner lies far away, and its error is large.
     ///
     /// ```
     /// # fn main() -> delaunay_stars::Result<()> {

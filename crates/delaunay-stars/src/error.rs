@@ -23,7 +23,7 @@ pub enum Error {
         least: f64,
         /// The greatest.
         greatest: f64,
-        /// From the highest bit of all coordinates to the lowest.
+        /// The number of bits from the highest to the lowest bit of all coordinates.
         bits: u32,
         /// The most.
         most: u32,
@@ -36,7 +36,7 @@ pub enum Error {
         /// How many points the index has.
         points: u64,
     },
-    /// Lengths that lines cannot be divided by.
+    /// Lines cannot be divided by these lengths.
     #[error(
         "cannot divide lines into pieces of {longest} down to {least}: give lengths above 0 and finite, the second no \
          greater than the first"

@@ -72,14 +72,14 @@ struct Stars {
     neighbours: Column<u32>,
 }
 
-/// Triangulates the points of an index in device memory. **Waits** for the device: for the number of sites, and for that of
-/// their neighbours. A graph cannot hold it.
+/// Triangulates the points of an index in device memory. **Waits** for the device twice: for the number of sites, and
+/// for the number of their neighbours. So a graph cannot hold this call.
 ///
-/// The triangulation is that of [`triangulate`](crate::triangulate()), whatever the order of work.
+/// [`triangulate`](crate::triangulate()) gives the same triangulation, whatever the order of work.
 ///
-/// Cost: one pass over the tree for points at one place, then a star for each site. Most stars take a window of 32 sites and
-/// those around them. The others take searches in the tree. If searches are many or long, as along lines, a random sample of the sites
-/// takes their place. A star of very many neighbours follows from theirs.
+/// Cost: one pass over the tree for points at one place, then a star for each site. Most stars take a window of 32
+/// sites and those around them. The others take searches in the tree. If searches are many or long, as along lines, a
+/// random sample of the sites takes their place. A star of very many neighbours follows from its neighbours' stars.
 /// Device memory beside the index, by count: 94 bytes a point while it runs, about 170 with a sample, 53 after it.
 ///
 /// Example: see [the module](self).
@@ -97,7 +97,7 @@ pub fn triangulate(
 /// As [`triangulate`], with a scale that also suits later queries, whose coordinates lie in `queries`.
 ///
 /// # Errors
-/// As [`triangulate`].
+/// The errors of [`triangulate`].
 #[doc(hidden)]
 pub fn triangulate_for(
     workspace: &mut Workspace,
@@ -120,8 +120,8 @@ pub fn triangulate_for(
 }
 
 impl DeviceTriangulation {
-    /// The sites: an index of their places, in the order of their numbers. Its `order` names the point that stands for each:
-    /// of those at one place the one of the lowest index, as given.
+    /// The sites: an index of their places, in the order of their numbers. Its `order` names the point that stands for
+    /// each site: of the points at one place, the point with the lowest index.
     ///
     /// Coordinates beyond 2^250, or with bits below 2^-250, are multiplied by a power of two, which
     /// [`scale_exponent`](Self::scale_exponent) tells.
@@ -149,7 +149,7 @@ impl DeviceTriangulation {
         &self.neighbours
     }
 
-    /// [`starts`](Self::starts) and [`neighbours`](Self::neighbours) alone.
+    /// Returns [`starts`](Self::starts) and [`neighbours`](Self::neighbours), and frees the rest.
     pub fn into_stars(self) -> (Column<u32>, Column<u32>) {
         (self.starts, self.neighbours)
     }
@@ -166,7 +166,8 @@ impl DeviceTriangulation {
         self.predicates
     }
 
-    /// The exponent of the power of two that coordinates were multiplied by: mostly 0.
+    /// Returns the exponent of the power of two by which the coordinates were multiplied: 0 unless they are extremely
+    /// large or small.
     pub fn scale_exponent(&self) -> i32 {
         self.scale.exponent()
     }

@@ -93,9 +93,9 @@ pub use walk::{Location, Walk};
 /// The result is the Delaunay triangulation as the [crate] defines it: it depends on the places of the points alone,
 /// not on their order.
 ///
-/// Cost: on the CPU time O(n log n) wherever points lie, of all threads; 112 bytes a point while it runs. On a GPU that of
-/// [`gpu::triangulate`], of [`gpu::DeviceTriangulation::to_host`], by one thread of
-/// the host, and of the copies.
+/// Cost: on the CPU O(n log n) time on all threads, wherever points lie, and 112 bytes a point while it runs. On a GPU
+/// the cost of [`gpu::triangulate`], of the copies, and of [`gpu::DeviceTriangulation::to_host`] by one thread of the
+/// host.
 ///
 /// ```
 /// # fn main() -> delaunay_stars::Result<()> {

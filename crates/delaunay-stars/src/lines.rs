@@ -46,7 +46,8 @@ pub struct Splitting {
 }
 
 impl Splitting {
-    /// Pieces of at most a length; those shorter than a sixty-fourth of it are not divided.
+    /// Divides lines into pieces of at most a length. Pieces shorter than a sixty-fourth of that length are not
+    /// divided.
     pub fn new(longest: f64) -> Self {
         Self { longest, least: longest / 64.0 }
     }

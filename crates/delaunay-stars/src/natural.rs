@@ -45,13 +45,13 @@ impl NaturalNeighbours {
 impl Walk<'_> {
     /// Finds the natural neighbours of a place, and their shares. None if the place lies outside the hull.
     ///
-    /// If the place is on a site, that site has all. On an edge of the hull the edge's ends have their shares as in
-    /// the limit.
+    /// If the place is on a site, that site has the whole share. On an edge of the hull the edge's ends have their
+    /// shares as in the limit.
     ///
-    /// Which sites are neighbours is exact: the corners of the triangles whose circles hold the place. Source:
+    /// The set of neighbours is exact: they are the corners of the triangles whose circles hold the place. Source:
     /// Watson 1981, "Computing the n-dimensional Delaunay tessellation with application to Voronoi polytopes",
-    /// doi:10.1093/comjnl/24.2.167. Shares are rounded. Their error is some ulps times the square of a ratio: how
-    /// many times farther the farthest neighbour is than the nearest one.
+    /// doi:10.1093/comjnl/24.2.167. Shares are rounded. Their error is some ulps times the square of a ratio: how many
+    /// times farther the farthest neighbour is than the nearest one.
     ///
     /// ```
     /// # fn main() -> delaunay_stars::Result<()> {
@@ -66,7 +66,7 @@ impl Walk<'_> {
     /// ```
     ///
     /// # Errors
-    /// As [`locate`](Self::locate).
+    /// The errors of [`locate`](Self::locate).
     pub fn natural_neighbours(&mut self, x: f64, y: f64) -> Result<NaturalNeighbours> {
         let target = self.triangulation.target(x, y)?;
         let all = self.triangulation;
@@ -88,7 +88,7 @@ impl Walk<'_> {
     /// Outside the hull it is the value at the nearest place of the hull. `None` if there are no points.
     ///
     /// # Errors
-    /// As [`interpolate_linear`](Self::interpolate_linear).
+    /// The errors of [`interpolate_linear`](Self::interpolate_linear).
     pub fn interpolate_natural(&mut self, values: &[f64], x: f64, y: f64) -> Result<Option<f64>> {
         let all = self.triangulation;
         all.check_values(values)?;
@@ -115,7 +115,8 @@ impl Walk<'_> {
     /// outside the hull. A site has the value of the point that stands for it.
     ///
     /// # Errors
-    /// As [`locate`](Self::locate), and [`gpu_core::Error::Length`] where there are not as many values as points.
+    /// The errors of [`locate`](Self::locate), and [`gpu_core::Error::Length`] where there are not as many values as
+    /// points.
     pub fn interpolate_linear(&mut self, values: &[f64], x: f64, y: f64) -> Result<Option<f64>> {
         let all = self.triangulation;
         all.check_values(values)?;
@@ -137,8 +138,8 @@ impl Walk<'_> {
 }
 
 impl Triangulation {
-    /// The values at places of the surface that is linear in each triangle, on all cores; NaN outside the hull. Fastest for
-    /// places that follow each other.
+    /// Interpolates linearly in each triangle at many places, on all cores; NaN outside the hull. It is fastest if each
+    /// place lies near the one before.
     ///
     /// ```
     /// # fn main() -> delaunay_stars::Result<()> {
@@ -152,7 +153,8 @@ impl Triangulation {
     /// ```
     ///
     /// # Errors
-    /// [`gpu_core::Error::Length`] for columns of other lengths, and as [`Walk::locate`], with the index of the place.
+    /// [`gpu_core::Error::Length`] for columns of other lengths, and the errors of [`Walk::locate`], with the index of
+    /// the place.
     pub fn interpolate_linear(&self, values: &[f64], x: &[f64], y: &[f64]) -> Result<Vec<f64>> {
         self.check_values(values)?;
         gpu_core::Extent::of(&gpu_core::Points::new(x, y))?;

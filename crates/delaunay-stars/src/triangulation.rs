@@ -14,7 +14,7 @@ pub const MAX_POINTS: u64 = u32::MAX as u64 / EDGES_OF_SITE as u64;
 
 /// The Delaunay triangulation of points, as the star of each: its neighbours in counter-clockwise order.
 ///
-/// Points at one place are one *site*, which the one of the lowest index stands for. The others have no neighbours:
+/// Points at one place are one *site*, for which the point with the lowest index stands. The others have no neighbours:
 /// [`duplicates`](Self::duplicates) names them. All functions name sites by the index of their point, as given.
 ///
 /// ```
@@ -105,7 +105,7 @@ impl Triangulation {
         self.places.is_empty()
     }
 
-    /// The number of sites: of different places.
+    /// The number of sites, that is of different places.
     pub fn sites(&self) -> usize {
         self.len() - self.duplicates.len()
     }
@@ -116,7 +116,8 @@ impl Triangulation {
         &self.duplicates
     }
 
-    /// The point that stands for the site of a point: mostly the point itself.
+    /// Returns the point that stands for a point's site. It is the point itself, unless a point of a lower index has
+    /// the same place.
     ///
     /// # Panics
     /// If there is no such point.
@@ -149,7 +150,8 @@ impl Triangulation {
         &self.neighbours[self.slots(point)]
     }
 
-    /// Whether a site is on the hull, be it between two others in line. No point that another one stands for is.
+    /// Whether a site is on the hull; a site in line between two others counts too. False for a point that another
+    /// point stands for.
     ///
     /// # Panics
     /// If there is no such point.
@@ -157,8 +159,9 @@ impl Triangulation {
         self.on_hull[point as usize / 64] >> (point % 64) & 1 != 0
     }
 
-    /// The sites on the hull in counter-clockwise order, those between two others in line among them, from the first by x,
-    /// then by y. If all sites are in line: all of them, from the first to the last, each once.
+    /// Returns the sites on the hull in counter-clockwise order, including sites in line between two others. The first
+    /// one has the least x, and of these the least y. If all sites are in line: all of them, from the first to the
+    /// last, each once.
     pub fn hull(&self) -> &[u32] {
         &self.hull
     }

@@ -15,7 +15,7 @@ pub enum Location {
     Triangle([u32; 3]),
     /// Outside the hull, beyond one of its sides: the place is on the right of the way from the first site to the second.
     Outside([u32; 2]),
-    /// Off the sites, which are all in line, or none.
+    /// Not on a site, where all sites are in line or there is none.
     Nowhere,
 }
 

@@ -88,7 +88,8 @@ pub enum Error {
         column: String,
         /// The names there, comma-separated.
         columns: String,
-        /// Whether a further value is looked for ([`CsvColumns::values`](crate::CsvColumns::values)), not a coordinate.
+        /// Whether the column is for a further value ([`CsvColumns::values`](crate::CsvColumns::values)), not for a
+        /// coordinate.
         is_value: bool,
     },
     /// A LAS or LAZ file has no such field.
@@ -262,7 +263,7 @@ pub enum Error {
         /// The file.
         path: PathBuf,
     },
-    /// The output's file is there already with other content, and is to stay.
+    /// The output's file exists with other content, and nothing may replace it.
     #[error("{} exists already and differs from the new content", path.display())]
     Differs {
         /// The file.

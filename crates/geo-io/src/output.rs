@@ -46,7 +46,7 @@ pub enum Existing {
 
 /// Where an output goes. A path alone replaces the file that is there.
 ///
-/// A symbolic link is followed: its target is what is written.
+/// If the path is a symbolic link, the link's target is written.
 ///
 /// Example: see [`Existing`].
 #[derive(Clone, Copy, Debug)]
@@ -160,7 +160,7 @@ fn is_same_file(a: &Path, b: &Path) -> std::io::Result<bool> {
 /// ```
 ///
 /// # Errors
-/// As [`check_output`], and [`Error::Write`] with what `fill` met.
+/// The errors of [`check_output`], and [`Error::Write`] with what `fill` met.
 pub fn write_file<'a>(
     output: impl Into<Output<'a>>,
     fill: impl FnOnce(&mut BufWriter<File>) -> std::io::Result<()>,

@@ -129,9 +129,9 @@ impl PointCloud {
     }
 }
 
-/// What a reader read, what it kept, and what it dropped for which reason. A dropped point counts once: as
-/// withheld, else as noise or by its class, else by its return, else by its place. If a header says that all of a
-/// file or chunk is outside, all its points count by their place.
+/// What a reader read, what it kept, and what it dropped, by reason. A dropped point counts once: as withheld, else as
+/// noise or by its class, else by its return, else by its place. If a header says that all of a file or chunk is
+/// outside, all its points count by their place.
 ///
 /// Example: see [`read_points`](crate::read_points).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -64,8 +64,8 @@ pub fn column<'a>(batch: &'a RecordBatch, name: &str) -> Result<&'a dyn Array> {
     }
 }
 
-/// Returns points as a GeoArrow array of separated coordinates, without a copy. Whoever puts it into a table gives its field the
-/// metadata `ARROW:extension:name` = `geoarrow.point`.
+/// Returns points as a GeoArrow array of separated coordinates, without a copy. In a table its field needs the metadata
+/// `ARROW:extension:name` = `geoarrow.point`.
 ///
 /// # Errors
 /// [`Error::Length`] unless there are as many y as x.

@@ -33,7 +33,7 @@ impl DeviceChoice {
     /// The choice in `TESSERA_DEVICE`, or `None` where it is not set.
     ///
     /// # Errors
-    /// [`Error::UnknownDevice`] where its value is none of the known names.
+    /// [`Error::UnknownDevice`] if its value is not a known name.
     pub fn from_env() -> Result<Option<Self>> {
         match std::env::var(Self::VARIABLE) {
             Ok(value) => value.parse().map(Some),

@@ -13,12 +13,12 @@ pub enum Device {
 }
 
 impl Device {
-    /// Opens the device that was asked for. `auto` takes the CPU where the first NVIDIA GPU
-    /// cannot be used; [`Device::why_no_gpu`] says why.
+    /// Opens the device of a choice. `auto` takes the CPU where the first NVIDIA GPU cannot be used;
+    /// [`Device::why_no_gpu`] says why.
     ///
     /// # Errors
     /// [`Error::NotBuilt`] where this build has no such device, [`Error::SeveralDevices`] for `cuda:all` and
-    /// `software:all`, and those of [`Gpu::open`] for a device asked for by name.
+    /// `software:all`, and the errors of [`Gpu::open`] if the choice names a device.
     ///
     /// [`Gpu::open`]: crate::Gpu::open
     pub fn open(choice: DeviceChoice) -> Result<Self> {
@@ -29,14 +29,15 @@ impl Device {
         }
     }
 
-    /// Opens every device that a choice names: those of `cuda:all` and `software:all` in the order of their
-    /// ordinals, of any other choice the one of [`Device::open`].
+    /// Opens every device that a choice names. `cuda:all` and `software:all` name several, which come in the order of
+    /// their ordinals. Any other choice names one, as in [`Device::open`].
     ///
-    /// A call works on one device. Who has several shares the work out, a thread for each, as the programs do with
-    /// tiles; results do not depend on which device made them.
+    /// A call works on one device. To use several, divide the work among them, with a thread for each; the programs do
+    /// so with tiles. Results do not depend on which device made them.
     ///
     /// # Errors
-    /// As [`Device::open`], of the first device that cannot be opened; [`Error::NoDevice`] where there is none.
+    /// The errors of [`Device::open`], of the first device that cannot be opened; [`Error::NoDevice`] where there is
+    /// none.
     pub fn open_all(choice: DeviceChoice) -> Result<Vec<Self>> {
         match choice {
             DeviceChoice::AllCuda | DeviceChoice::AllSoftware => Self::open_every(choice),

@@ -60,7 +60,7 @@ impl<'a, T: DlpackElement> GridView<'a, T> {
     /// Takes a tensor of `height` rows and `width` columns in host memory as the raster of `grid`. (Feature `dlpack`.)
     ///
     /// # Errors
-    /// As [`slice()`]; [`Error::Shape`] where the sides differ from the grid's.
+    /// The errors of [`slice()`]; [`Error::Shape`] where the sides differ from the grid's.
     ///
     /// # Safety
     /// As [`slice()`].

@@ -112,7 +112,7 @@ pub enum Error {
         /// Elements of the column.
         len: u64,
     },
-    /// A device name that is none of those of [`DeviceChoice`](crate::DeviceChoice).
+    /// The device name is not one of [`DeviceChoice`](crate::DeviceChoice)'s.
     #[error("unknown device \"{name}\": use auto, cpu, software, cuda, cuda:N or cuda:all")]
     UnknownDevice {
         /// As given.

@@ -11,7 +11,7 @@
 //!
 //! A step that fails removes the temporary file and leaves the target as it was. The temporary file has a random name
 //! that no other file has (`O_EXCL`), so neither a link that waits there nor another writer can be hit. If two writers
-//! save under one name, both succeed, and the file is that of one of them.
+//! save under one name, both succeed, and one writer's file remains.
 //!
 //! A list holds the temporary files under way: a program that ends early removes them by [`remove_unfinished`].
 
@@ -33,11 +33,11 @@ const BUFFER: usize = 1 << 20;
 
 /// Saves to a file: `fill` writes its bytes. A file that is there is replaced when all of them are on the disk.
 ///
-/// A symbolic link is followed: its target is what is replaced. A new file has the rights that the user's umask gives. A pipe
-/// or a device is written as it is.
+/// If the path is a symbolic link, the call replaces the link's target. A new file has the rights that the user's umask
+/// gives. A pipe or a device is written as it is.
 ///
 /// # Errors
-/// What `fill` met, and those of writing; then the file is as it was.
+/// What `fill` met, and the errors of writing; then the file is as it was.
 ///
 /// # Example
 /// ```
@@ -63,13 +63,13 @@ pub fn replace(path: &Path, fill: impl FnOnce(&mut BufWriter<File>) -> Result<()
     unfinished.finish(true)
 }
 
-/// The folder that a file belongs into does not exist: the cause of an [`Error`] of [`place`] and [`Unfinished::beside`].
+/// The folder for a file does not exist. It is the cause of an [`Error`] of [`place`] and [`Unfinished::beside`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the folder {} does not exist", .0.display())]
 pub struct NoFolder(pub PathBuf);
 
-/// Returns the file that a path means: its folder without links, and its name. If the path is a symbolic link, the
-/// name is that of the link's final target, whether it exists or not.
+/// Returns the file that a path means: its folder without links, and its name. If the path is a symbolic link, the name
+/// is the link's final target, whether it exists or not.
 ///
 /// # Errors
 /// - [`NoFolder`]: the folder does not exist.
@@ -154,7 +154,7 @@ impl Unfinished {
     /// Makes an empty file in the folder of `place`, a path as [`place`] returns it.
     ///
     /// # Errors
-    /// [`NoFolder`], [`Cancelled`] after [`remove_unfinished`], and those of the system.
+    /// [`NoFolder`], [`Cancelled`] after [`remove_unfinished`], and the errors of the system.
     pub fn beside(place: &Path) -> Result<Self> {
         let folder = folder_of(place);
         if !folder.is_dir() {

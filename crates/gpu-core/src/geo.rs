@@ -1,7 +1,8 @@
 //! Geometries of other crates, by the traits of `geo-traits`; results as types of `geo-types`. (Feature `geo`.)
 //!
-//! Every type that implements [`GeometryTrait`] goes in: those of `geo-types`, `geoarrow`, `wkt`, `wkb`. Coordinates are f64,
-//! and keep every bit. Geometries have x and y alone: others are refused by their row, counted from 0.
+//! Every type that implements [`GeometryTrait`] goes in, such as the types of `geo-types`, `geoarrow`, `wkt` and `wkb`.
+//! Coordinates are f64, and keep every bit. Geometries have x and y alone. An error names the row, counted from 0, of
+//! the first geometry with more.
 //!
 //! ```
 //! # fn main() -> gpu_core::Result<()> {
@@ -37,11 +38,11 @@ pub type Rings = Vec<Vec<[f64; 2]>>;
 /// What a geometry is made of, in (x, y).
 #[derive(Clone, Debug, PartialEq)]
 pub enum Parts {
-    /// A Point, or those of a MultiPoint.
+    /// A Point, or the points of a MultiPoint.
     Points(Vec<[f64; 2]>),
-    /// A Line or LineString, or those of a MultiLineString.
+    /// A Line or LineString, or the lines of a MultiLineString.
     Lines(Vec<Vec<[f64; 2]>>),
-    /// A Polygon, Rect or Triangle, or those of a MultiPolygon.
+    /// A Polygon, Rect or Triangle, or the polygons of a MultiPolygon.
     Polygons(Vec<Rings>),
     /// The parts of a GeometryCollection.
     Several(Vec<Parts>),
@@ -107,7 +108,7 @@ impl ArrayPoints<'static> {
 /// Returns the vertices of each line, for functions that take lines: of Lines, LineStrings, and all of each MultiLineString.
 ///
 /// # Errors
-/// [`Error::Unfit`] with the row of what is none of them, or has more coordinates than x and y.
+/// [`Error::Unfit`] with the row of another geometry, or of one with more coordinates than x and y.
 pub fn lines<G: GeometryTrait<T = f64>>(
     geometries: impl IntoIterator<Item = G>,
 ) -> Result<Vec<Vec<[f64; 2]>>> {
@@ -131,7 +132,7 @@ pub fn lines<G: GeometryTrait<T = f64>>(
 /// error names.
 ///
 /// # Errors
-/// [`Error::Unfit`] for what is none of them, or has more coordinates than x and y.
+/// [`Error::Unfit`] for another geometry, or for one with more coordinates than x and y.
 pub fn polygons(row: usize, geometry: &impl GeometryTrait<T = f64>) -> Result<Vec<Rings>> {
     match Parts::of(row, geometry)? {
         Parts::Polygons(polygons) => Ok(polygons),
@@ -155,7 +156,7 @@ pub fn polygons(row: usize, geometry: &impl GeometryTrait<T = f64>) -> Result<Ve
 /// ```
 ///
 /// # Errors
-/// [`Error::Unfit`] with the row of what is no polygon; those of [`cells_within`] and of [`GridSpec::check`].
+/// [`Error::Unfit`] with the row of what is no polygon; the errors of [`cells_within`] and of [`GridSpec::check`].
 pub fn mask<G: GeometryTrait<T = f64>>(
     grid: GridSpec,
     geometries: impl IntoIterator<Item = G>,

@@ -51,7 +51,7 @@ pub struct Gpu {
 }
 
 impl Gpu {
-    /// Opens the GPU that was asked for: an NVIDIA GPU or the software device.
+    /// Opens the GPU of a choice: an NVIDIA GPU or the software device.
     ///
     /// `auto` stands for `cuda:0` here; [`Device::open`](crate::Device::open) is what falls back
     /// to the CPU.
@@ -78,11 +78,11 @@ impl Gpu {
         Self::with_new_stream(Opened::get(ordinal)?)
     }
 
-    /// Opens every device of `cuda:all` or `software:all`, in the order of their ordinals; of another choice the one
-    /// that it names.
+    /// Opens every device of `cuda:all` or `software:all`, in the order of their ordinals. Another choice names one
+    /// device.
     ///
     /// # Errors
-    /// As [`Gpu::open`], of the first that cannot be opened; [`Error::NoDevice`] where there is none.
+    /// The errors of [`Gpu::open`], of the first that cannot be opened; [`Error::NoDevice`] where there is none.
     pub fn open_all(choice: DeviceChoice) -> Result<Vec<Self>> {
         if !matches!(choice, DeviceChoice::AllCuda | DeviceChoice::AllSoftware) {
             return Ok(vec![Self::open(choice)?]);
@@ -169,7 +169,7 @@ impl Gpu {
         check("cuStreamSynchronize", unsafe { sys::cuStreamSynchronize(self.stream.raw()) })
     }
 
-    /// Lets the work enqueued here from now on wait for what is enqueued on `other` by now.
+    /// Makes work that is enqueued on this handle from now on wait for work that is on `other` by now.
     ///
     /// # Errors
     /// [`Error::OtherGpu`] for a handle to another device, [`Error::Captured`] inside

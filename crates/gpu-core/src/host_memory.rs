@@ -1,7 +1,8 @@
 //! Large allocations on the host that fail with an error instead of ending the process.
 //!
-//! Linux hands out more memory than it has, and later kills the process that touches it. So a refused allocation is not
-//! enough to go by: call [`require`] for the whole of a call's need first, then take each buffer with [`filled`].
+//! Linux hands out more memory than it has, and later kills the process that touches it. So it is not enough to check
+//! for a refused allocation. First call [`require`] for all the memory that a call needs, then take each buffer with
+//! [`filled`].
 //!
 //! Fresh memory often costs more than the work on it: Linux maps it page by page at the first touch, and unmaps it page
 //! by page. On 16 cores of a server, the first touch of 3.7 GB takes 2.6 s with one thread and 0.17 s with 16. With
@@ -52,7 +53,7 @@ pub fn zeroed<T: bytemuck::Zeroable>(len: usize) -> Result<Vec<T>> {
     Ok(vec)
 }
 
-/// As [`zeroed`], with memory that all threads have brought already, where there is as much: for what one thread will fill.
+/// As [`zeroed`], but all threads have touched the memory already. It is for buffers that one thread fills.
 ///
 /// # Errors
 /// [`Error::HostMemory`] where the allocator refuses.

@@ -7,7 +7,7 @@
 //! - Points: [`Points`], their [`Extent`], and the [`Targets`] of an interpolation.
 //! - Points, geometries, tables and tensors of other crates, by features: `ArrayPoints`, the modules `geo`, `arrow` and
 //!   `dlpack` (docs/guide/types.md).
-//! - Devices: [`DeviceChoice`] is what a program asks for, and [`Device`] what it got.
+//! - Devices: a program asks for a [`DeviceChoice`] and gets a [`Device`].
 //! - Progress: by [`Progress`] a long call says how far it is, and may be ended. [`On`] is a device, and who
 //!   watches a call on it.
 //! - Loops on all cores of the host: [`parallel`]. Large host allocations that fail with an error: [`host_memory`].

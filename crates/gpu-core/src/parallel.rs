@@ -96,7 +96,7 @@ pub(crate) fn extend<T: Copy + Send + Sync>(vec: &mut Vec<T>, count: usize, valu
     unsafe { vec.set_len(len + count) };
 }
 
-/// Calls both, at the same time where a core has nothing to do.
+/// Calls both functions, at the same time if a core is free.
 pub fn join(a: impl FnOnce() + Send, b: impl FnOnce() + Send) {
     rayon::join(a, b);
 }
@@ -106,7 +106,7 @@ pub fn sort(numbers: &mut [u64]) {
     numbers.par_sort_unstable();
 }
 
-/// Sorts keys with the numbers of what has them.
+/// Sorts keys, each with the index of its element.
 pub fn sort_pairs(pairs: &mut [(u64, u32)]) {
     pairs.par_sort_unstable();
 }

@@ -32,7 +32,7 @@ impl<'a> Points<'a> {
     /// Checks that all columns have the same length.
     ///
     /// # Errors
-    /// [`Error::Length`] for the first column whose length is not that of x.
+    /// [`Error::Length`] for the first column whose length differs from x's.
     pub fn check_lengths(&self) -> Result<()> {
         let expected = self.x.len() as u64;
         let check = |what, found: usize| match found as u64 {
@@ -66,7 +66,7 @@ impl Extent {
     /// The extent of points on the host.
     ///
     /// # Errors
-    /// As [`Points::check_lengths`], and [`Error::NotFinite`] of the first coordinate, then of the first
+    /// The errors of [`Points::check_lengths`], and [`Error::NotFinite`] of the first coordinate, then of the first
     /// value that is NaN or infinite.
     pub fn of(points: &Points<'_>) -> Result<Self> {
         points.check_lengths()?;

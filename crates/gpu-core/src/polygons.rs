@@ -17,9 +17,10 @@ const INSIDE: u8 = 2;
 
 /// Returns 1 for each cell whose centre a polygon holds, and 0 for the others, row by row.
 ///
-/// `x` are the centres of the columns, from the west, and `y` those of the rows, from the north. A polygon is its outer ring and its holes, of
-/// (x, y). It holds what its outer ring holds and none of its holes does. Polygons may overlap: a cell is in their union. A ring holds the places
-/// that it winds around an odd number of times. Rings close by themselves, and may turn either way.
+/// `x` are the centres of the columns, from the west, and `y` the centres of the rows, from the north. A polygon is its
+/// outer ring and its holes, of (x, y). It holds what its outer ring holds and none of its holes does. Polygons may
+/// overlap: a cell is in their union. A ring holds the places that it winds around an odd number of times. Rings close
+/// by themselves, and may turn either way.
 ///
 /// A centre on an edge belongs to one side of the edge. An edge counts for the centres to the west of it, from the height of its lower end up to
 /// below its upper end, as in `quadtree_sort::Polygons`. So if polygons share an edge, one of them holds a centre on it.

@@ -13,7 +13,7 @@ impl<'a, T> GridView<'a, T> {
     /// Takes values as the raster of `grid`.
     ///
     /// # Errors
-    /// [`Error::Length`] unless there is a value for each cell, and as [`GridSpec::check`].
+    /// [`Error::Length`] unless there is a value for each cell, and the errors of [`GridSpec::check`].
     pub fn new(values: &'a [T], grid: GridSpec) -> Result<Self> {
         check_raster(values.len(), &grid)?;
         Ok(Self { values, grid })
@@ -41,7 +41,7 @@ impl<T> Grid<T> {
     /// Takes values as the raster of `grid`.
     ///
     /// # Errors
-    /// [`Error::Length`] unless there is a value for each cell, and as [`GridSpec::check`].
+    /// [`Error::Length`] unless there is a value for each cell, and the errors of [`GridSpec::check`].
     pub fn new(values: Vec<T>, grid: GridSpec) -> Result<Self> {
         check_raster(values.len(), &grid)?;
         Ok(Self { values, grid })
@@ -138,7 +138,7 @@ mod arrays {
         /// Takes an array of `height` rows and `width` columns as the raster of `grid`, without a copy.
         ///
         /// # Errors
-        /// As [`GridView::from_array`].
+        /// The errors of [`GridView::from_array`].
         pub fn from_array(array: Array2<T>, grid: GridSpec) -> Result<Self> {
             check_shape(array.dim(), &grid)?;
             let strides = [array.strides()[0], array.strides()[1]];

@@ -10,13 +10,12 @@
 //! | sorted | [`lower_bound`](gpu::lower_bound), [`upper_bound`](gpu::upper_bound), [`merge_keys`](gpu::merge_keys), [`merge_pairs`](gpu::merge_pairs) |
 //! | move | [`fill`](gpu::fill), [`sequence`](gpu::sequence), [`gather`](gpu::gather), [`scatter`](gpu::scatter), [`transpose`](gpu::transpose), [`adjacent_difference`](gpu::adjacent_difference) |
 //!
-//! Each has a twin of the same name in [`cpu`], over slices, with the same result bit for bit; that of
-//! `extent` is [`gpu_core::Extent::of`].
+//! Each has a twin of the same name in [`cpu`], over slices, with the same result bit for bit. The twin of `extent` is
+//! [`gpu_core::Extent::of`].
 //!
-//! Elements are `u8`, `u16`, `u32`, `i32`, `u64`, `i64`, `f32`, `f64`; what is sorted has 4 or 8
-//! bytes. Arrays may be parts of
-//! columns with any start, and longer than 2^32. What is wrong with the arguments is said before
-//! anything is enqueued.
+//! Elements are `u8`, `u16`, `u32`, `i32`, `u64`, `i64`, `f32`, `f64`; keys and values of a sort have 4 or 8 bytes.
+//! Arrays may be parts of columns that begin anywhere, and longer than 2^32. A call checks its arguments before it
+//! enqueues anything.
 //!
 //! ```
 //! use gpu_core::{DeviceChoice, Gpu};
@@ -65,11 +64,12 @@
 //!   first.
 //! - The run's earlier elements in the tile are the sum of earlier warps and lanes, each from the run's first
 //!   element on. Warps are added one after the other, lanes by doubling distances.
-//! - The thread's sum is added to that sum, and the total to the sum of the tiles before, one after the other.
+//! - The thread's sum is added to the sum of these earlier elements. That total is added to the sum of the earlier
+//!   tiles, tile by tile.
 //!
-//! A segmented reduction gives a segment to 2^[`lanes_log2`](kernels_rs::primitives::segment_totals::lanes_log2)
-//! lanes. The longer segments are in the mean, the more lanes. Each of n lanes adds up every nth element to a sum
-//! that begins at 0. Then the lanes are added pairwise.
+//! A segmented reduction gives a segment to 2^[`lanes_log2`](kernels_rs::primitives::segment_totals::lanes_log2) lanes.
+//! The longer the mean segment, the more lanes. Each of n lanes adds up every nth element to a sum that begins at 0.
+//! Then the lanes are added pairwise.
 //!
 //! A segment of more than 512 elements a lane is cut into chunks of 16,384 elements. A block of 256 threads adds up
 //! a chunk in the same way, and its warps' sums pairwise too. The chunks' sums are then added up in the same way.
@@ -81,8 +81,8 @@
 //!
 //! # The order of numbers
 //!
-//! Merges and bounds go by one total order: -inf < .. < -0.0 < +0.0 < .. < +inf < NaN; of NaNs those
-//! with the sign bit come last. Histograms compare as numbers do: -0.0 is +0.0 there.
+//! Merges and bounds go by one total order: -inf < .. < -0.0 < +0.0 < .. < +inf < NaN; NaNs with the sign bit come
+//! last. Histograms compare as numbers do: -0.0 is +0.0 there.
 //!
 //! # For kernels of your own
 //!

@@ -29,17 +29,17 @@ pub trait Index: Number + sealed::Index {}
 impl Index for u32 {}
 impl Index for u64 {}
 
-/// What can be sorted by: `u32`, `i32`, `u64`, `i64`, `f32`, `f64`.
+/// A type of keys to sort by: `u32`, `i32`, `u64`, `i64`, `f32`, `f64`.
 pub trait Key: Number + sealed::Key {}
 
 impl<T: Number + sealed::Key> Key for T {}
 
-/// What can be moved along with a key: a number of 4 or 8 bytes.
+/// A type of values that move with their keys: a number of 4 or 8 bytes.
 pub trait Payload: Number + sealed::Payload {}
 
 impl<T: Number + sealed::Payload> Payload for T {}
 
-/// What counts elements, and measures runs: `u32`, or `u64` for columns of 2^32 elements and more.
+/// A type that counts elements and measures runs: `u32`, or `u64` for columns of 2^32 elements and more.
 pub trait Count: Number + sealed::Count {}
 
 impl Count for u32 {}
@@ -62,7 +62,7 @@ pub mod sealed {
     pub trait Index: Sized {
         /// Its size.
         const SIZE: IndexSize;
-        /// The elements that it can tell apart, at most.
+        /// The most elements that indices of this type can number.
         const MOST: u64;
         /// The index of a position below [`MOST`](Self::MOST).
         fn at(position: usize) -> Self;
@@ -206,7 +206,7 @@ pub mod sealed {
         const MAGNITUDE: u64;
         /// The sign bit; 0 for unsigned integers.
         const TOP: u64;
-        /// Negative NaNs, as many as there are; 0 for integers.
+        /// How many negative NaNs there are; 0 for integers.
         const NANS: u64;
         /// The bits.
         fn bits(self) -> Self::Bits;

@@ -68,12 +68,12 @@ impl<T> Scan<T> {
 pub struct Sort {
     /// Which end of the order comes first.
     pub direction: Direction,
-    /// The bits that count; none named, all.
+    /// The bits of the key that count; all if this is `None`.
     pub bits: Option<Range<u32>>,
 }
 
 impl Sort {
-    /// The least key first; NaN last.
+    /// Returns the order from the least key to the greatest, with NaN last.
     pub const fn ascending() -> Self {
         Self { direction: Direction::Ascending, bits: None }
     }
@@ -125,7 +125,7 @@ pub struct Merge {
 }
 
 impl Merge {
-    /// The least key first; NaN last.
+    /// Returns the order from the least key to the greatest, with NaN last.
     pub const fn ascending() -> Self {
         Self { direction: Direction::Ascending }
     }

@@ -75,7 +75,7 @@ pub enum Error {
         /// Its y.
         y: f64,
     },
-    /// The radii are neither both 0 (no limit) nor both positive (at least 1e-130), or are not finite.
+    /// The radii must be finite, and both 0 (no limit) or both positive (at least 1e-130).
     #[error("radii {radius1} and {radius2} must be finite, and both 0 or both at least 1e-130")]
     Radius {
         /// As given.

@@ -6,8 +6,9 @@ use kernels_rs::idw::kernel_weights::FIRST_KERNEL;
 use crate::points::{LEAST_LENGTH, has_square};
 use crate::{Error, Params, Result};
 
-/// A kernel function K of a point's distance d over a bandwidth h, with u = d / h: how much the point weighs. A factor does not count,
-/// since the value is a mean. All but [`Gaussian`](KernelShape::Gaussian) end at the bandwidth.
+/// A kernel function K of a point's distance d over a bandwidth h, with u = d / h: how much the point weighs. A
+/// constant factor makes no difference, since the value is a weighted mean. All but [`Gaussian`](KernelShape::Gaussian)
+/// end at the bandwidth.
 ///
 /// Example: see [`Kernel`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use gpu_core::{ValueRange, require_parameter};
 use crate::points::{LEAST_LENGTH, has_square};
 use crate::{Error, Kernel, Result, expansion};
 
-/// How to interpolate. Names and meanings are those of `gdal_grid` where it has the option.
+/// How to interpolate. Names and meanings are as in `gdal_grid` where it has the option.
 ///
 /// ```
 /// use idw::Params;
@@ -38,7 +38,7 @@ pub struct Params {
     pub nodata: f64,
     /// What becomes of a target with too few points.
     pub too_few_points: TooFewPoints,
-    /// x and y are degrees of longitude and latitude, and distances those on a sphere, in metres.
+    /// x and y are degrees of longitude and latitude, and distances are on a sphere, in metres.
     pub geographic: bool,
     /// The power of each target from the pattern of the points around it, instead of `power`.
     pub adaptive: Option<Adaptive>,
@@ -152,8 +152,8 @@ pub struct Adaptive {
     pub r_min: f64,
     /// The ratio at and above which a pattern counts as dispersed.
     pub r_max: f64,
-    /// The area of the points, in square ground units; 0 takes that of their bounding box (on a sphere
-    /// of the zone between their bounds).
+    /// The area of the points, in square ground units. 0 takes the area of their bounding box, or on a sphere the area
+    /// of the zone between their bounds.
     pub area: f64,
 }
 
@@ -235,7 +235,8 @@ impl Params {
         Self { adaptive: adaptive.into(), ..self }
     }
 
-    /// Sets [`kernel`](Self#structfield.kernel). If there is no radius and the function ends at its bandwidth, that becomes the radius.
+    /// Sets [`kernel`](Self#structfield.kernel). If there is no radius and the function ends at its bandwidth, the
+    /// bandwidth becomes the radius.
     #[must_use]
     pub fn kernel(self, kernel: impl Into<Option<Kernel>>) -> Self {
         let kernel = kernel.into();

@@ -26,9 +26,9 @@ pub struct Part<T> {
 /// The parts of the points that were added so far: for each target the mean over them all.
 ///
 /// A part's mean is the value that [`interpolate`](crate::interpolate) gives of its points. Means are added in f64,
-/// by the sums of their weights, so the result keeps the accuracy that is promised of one call over all points. The
-/// order of the parts changes only its last bits. The same parts in the same order add up to the same bits, on
-/// every processor.
+/// weighted by their sums of weights. So the result is as accurate as one call over all points. The order of the parts
+/// changes only the last bits of the result. The same parts in the same order add up to the same bits, on every
+/// processor.
 ///
 /// Memory: 16 bytes a target, and 8 for each column of values.
 ///

@@ -134,7 +134,7 @@ pub(crate) struct Data<'a> {
 }
 
 impl<'a> Data<'a> {
-    /// Checks the points, and leaves out those that are not finite, or refuses them.
+    /// Checks the points. Points that are not finite are left out or refused.
     pub fn of(points: Points<'a>, params: &Params) -> Result<Self> {
         let n = points.x.len();
         if points.values.is_empty() {

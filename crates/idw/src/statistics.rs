@@ -6,8 +6,8 @@ use gpu_scan::{Sum, cpu};
 use crate::points::Range;
 use crate::{Error, Number, Result};
 
-/// Statistics of the points of each target, of their first value; in ground units and those of the
-/// value. NaN where a target has no point.
+/// Statistics of the points that count for each target, and of their first value. Distances are in ground units, values
+/// in their own. NaN where a target has no point.
 ///
 /// ```
 /// use gpu_core::{Device, Points, Targets};

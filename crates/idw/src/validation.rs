@@ -5,7 +5,7 @@ use gpu_core::{On, Points};
 use crate::points::Data;
 use crate::{Error, Params, Result, leave_one_out};
 
-/// How well points follow from each other.
+/// How well the other points predict each point.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Validation {
@@ -18,11 +18,11 @@ pub struct Validation {
     pub rmse: f64,
     /// The mean of the errors' magnitudes.
     pub mean_absolute: f64,
-    /// The mean error: above 0 where the others make too much of a point.
+    /// The mean error: above 0 if predictions are too high.
     pub bias: f64,
 }
 
-/// Which powers [`best_power`] puts beside each other.
+/// Which powers [`best_power`] compares.
 ///
 /// Example: see [`best_power`].
 #[derive(Clone, Debug, PartialEq)]
@@ -30,7 +30,7 @@ pub struct Validation {
 pub struct PowerParams {
     /// The powers.
     pub powers: Vec<f64>,
-    /// How to interpolate; its own power, and whether that adapts, do not count.
+    /// How to interpolate. Its power and its adaptive power are ignored.
     pub interpolation: Params,
 }
 
@@ -112,7 +112,7 @@ pub fn cross_validate<'on>(
 /// ```
 ///
 /// # Errors
-/// As [`cross_validate`], and [`Error::Conflict`] where weights are a kernel function, which has no power.
+/// The errors of [`cross_validate`], and [`Error::Conflict`] where weights are a kernel function, which has no power.
 pub fn best_power<'on>(
     on: impl Into<On<'on>>,
     points: Points,

@@ -21,7 +21,7 @@ const MOST: usize = MAX_NEIGHBOURS as usize;
 /// [`interpolate`](crate::interpolate) on the CPU.
 ///
 /// # Errors
-/// As [`interpolate`](crate::interpolate).
+/// The errors of [`interpolate`](crate::interpolate).
 pub fn interpolate(input: Input, params: &Params, progress: &dyn Progress) -> Result<Surface> {
     params.check()?;
     input.check()?;

@@ -24,7 +24,7 @@ pub struct EmpiricalParams {
     pub cutoff: f64,
     /// The distances up to the cutoff are divided into this many lags of equal width.
     pub lags: u32,
-    /// If there are more points than this, this many are drawn, and their pairs taken.
+    /// If there are more points than this, a random sample of this many gives the pairs.
     pub sample: u32,
     /// The seed of the sample.
     pub seed: u64,
@@ -83,8 +83,8 @@ pub struct Lag {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Empirical {
-    /// The lags that have pairs, by rising distance: of each the lower bound does not belong to it, the upper does. Pairs at one
-    /// place belong to the first.
+    /// The lags that have pairs, by rising distance. A lag includes its upper bound but not its lower one. Pairs at one
+    /// place belong to the first lag.
     pub lags: Vec<Lag>,
     /// Points whose pairs were taken.
     pub points: u64,
@@ -98,8 +98,9 @@ impl Empirical {
     /// taken; 10,000 points have 5e7 pairs.
     ///
     /// # Errors
-    /// As [`interpolate`](crate::interpolate) for the points; [`gpu_core::Error::Parameter`] and [`gpu_core::Error::TooMany`] for the
-    /// parameters; [`Error::Cancelled`](crate::Error::Cancelled) where progress ends the call.
+    /// The errors of [`interpolate`](crate::interpolate) for the points; [`gpu_core::Error::Parameter`] and
+    /// [`gpu_core::Error::TooMany`] for the parameters; [`Error::Cancelled`](crate::Error::Cancelled) where progress
+    /// ends the call.
     pub fn of(points: Points, params: &EmpiricalParams, progress: &dyn Progress) -> Result<Self> {
         let mut sample = Sample::new(params)?;
         sample.add(points)?;
@@ -107,8 +108,8 @@ impl Empirical {
     }
 }
 
-/// Points drawn from any number of others, which come in parts: those whose coordinates and first value have the least hashes with
-/// the seed. So the sample is the same in whatever order and parts they come.
+/// A random sample of points that come in parts: the points whose coordinates and first value have the least hashes
+/// with the seed. So the sample is the same in whatever order and parts they come.
 ///
 /// ```
 /// use gpu_core::{Points, Silent};
@@ -132,7 +133,7 @@ impl Sample {
     /// An empty sample.
     ///
     /// # Errors
-    /// As [`Empirical::of`] for the parameters.
+    /// The errors of [`Empirical::of`] for the parameters.
     pub fn new(params: &EmpiricalParams) -> Result<Self> {
         params.check()?;
         Ok(Self { params: *params, bounds: None, drawn: BinaryHeap::new() })
@@ -141,7 +142,7 @@ impl Sample {
     /// Draws from more points.
     ///
     /// # Errors
-    /// As [`Empirical::of`] for the points.
+    /// The errors of [`Empirical::of`] for the points.
     pub fn add(&mut self, points: Points) -> Result<()> {
         check_points(&points)?;
         let (a, b) = (self.bounds, Bounds::of(points.x, points.y));

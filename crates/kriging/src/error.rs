@@ -10,7 +10,7 @@ pub enum Error {
     /// The points have no column of values.
     #[error("the points have no values")]
     NoValues,
-    /// A coordinate whose square is beyond f64.
+    /// The square of a coordinate is beyond f64.
     #[error("{what} {index}: ({x}, {y}) has a coordinate beyond 1e150")]
     Place {
         /// A point or a target.
@@ -22,7 +22,7 @@ pub enum Error {
         /// Its y.
         y: f64,
     },
-    /// A value whose differences may be beyond f64.
+    /// A value is so large that f64 may not hold its differences.
     #[error("value {index} is {value:e}, beyond 1e150")]
     Value {
         /// The point.

@@ -38,12 +38,13 @@ pub struct Fitted {
 const STEPS: u32 = 200;
 
 impl Variogram {
-    /// Fits a nugget and one structure to an empirical variogram: the model of those given whose error is least, the first of
-    /// equals. The errors' weights are gstat's default, the number of pairs divided by the square of their distance.
+    /// Fits a nugget and one structure to an empirical variogram. The structure has the given model with the least
+    /// error, or the first of equal ones. The errors' weights are gstat's default, the number of pairs divided by the
+    /// square of their distance.
     ///
     /// # Errors
-    /// [`Error::Fit`] where there are no models, fewer than three lags with a distance above 0, no semivariance above 0, or numbers
-    /// beyond f64.
+    /// [`Error::Fit`] without models, with fewer than three lags above distance 0, without a semivariance above 0, or
+    /// with numbers beyond f64.
     pub fn fit(empirical: &Empirical, models: &[Model]) -> Result<Fitted> {
         let lags: Vec<Lag> =
             empirical.lags.iter().copied().filter(|lag| lag.distance > 0.0).collect();

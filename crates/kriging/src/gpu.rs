@@ -1,8 +1,9 @@
 //! Kriging of points that lie on the device.
 //!
-//! [`interpolate`] indexes the points and interpolates; where the same points serve several calls, an [`Index`] is made once.
-//! Both enqueue their work and return, but that the index waits once for one number ([`Index::new`]). After a first call both
-//! can be captured into a graph, where nothing waits. The kernels, with their plan, are in `kernels_rs::kriging`.
+//! [`interpolate`] indexes the points and interpolates; where the same points serve several calls, an [`Index`] is made
+//! once. Both enqueue their work and return, except that the index waits once for one number ([`Index::new`]). After a
+//! first call both can be captured into a graph, where nothing waits. The kernels, with their plan, are in
+//! `kernels_rs::kriging`.
 //!
 //! ```
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -104,8 +105,8 @@ impl DeviceSurface {
 
 /// Interpolates points on the device. Enqueues and returns, as [`Index::new`] says.
 ///
-/// This function does not check the contents of columns. Results mean nothing if a point lies outside the given
-/// extent or is not finite, or if a coordinate or value is beyond 1e150. Nothing else happens then.
+/// This function does not check the contents of columns. Results mean nothing if a point lies outside the given extent
+/// or is not finite, or if a coordinate or value is beyond 1e150. Such points do no other harm.
 ///
 /// Cost: as [`Index::new`] and [`Index::interpolate`].
 ///
@@ -199,7 +200,8 @@ impl Index {
     /// targets.
     ///
     /// # Errors
-    /// As [`crate::interpolate`] for the parameters and a grid, [`Error::Core`] for the device and columns of other lengths.
+    /// The errors of [`crate::interpolate`] for the parameters and a grid, [`Error::Core`] for the device and columns
+    /// of other lengths.
     pub fn interpolate(
         &self,
         workspace: &mut Workspace,

@@ -1,8 +1,8 @@
 //! Ordinary kriging: the value at a place is a weighted mean of the nearest points' values. The weights make it unbiased, with the
 //! least variance of its error under a variogram. That variance is a result, too.
 //!
-//! For surfaces from scattered measurements whose error matters. A [`Variogram`] is given, or fitted
-//! ([`Variogram::fit`]) to the empirical one of the points ([`Empirical::of`]). Coordinates are in any plane unit.
+//! It is for surfaces from scattered measurements whose error matters. Give a [`Variogram`], or fit one
+//! ([`Variogram::fit`]) to the points' empirical variogram ([`Empirical::of`]). Coordinates are in any plane unit.
 //! Degrees of longitude and latitude are not plane: project them first.
 //!
 //! ```
@@ -30,20 +30,21 @@
 //!
 //! # Method
 //!
-//! Matheron, *Principles of geostatistics* (1963, doi:10.2113/gsecongeo.58.8.1246); Cressie, *Statistics for Spatial Data* (1993).
-//! Names and parameters are those of gstat: Pebesma, *Multivariable geostatistics in S* (2004, doi:10.1016/j.cageo.2004.03.012),
-//! whose values this crate gives. The neighbours come from quadtree-sort's R-tree. Each system is solved in f64 by Cholesky's
-//! method on correlations, since covariances make a positive definite matrix where semivariances do not.
-//! `docs/internals/kriging.md` has the definition, what is different from gstat, limits and cost.
+//! Matheron, *Principles of geostatistics* (1963, doi:10.2113/gsecongeo.58.8.1246); Cressie, *Statistics for Spatial
+//! Data* (1993). Names and parameters are as in gstat: Pebesma, *Multivariable geostatistics in S* (2004,
+//! doi:10.1016/j.cageo.2004.03.012), whose values this crate gives. The neighbours come from quadtree-sort's R-tree.
+//! Each system is solved in f64 by Cholesky's method on correlations, since covariances make a positive definite matrix
+//! where semivariances do not. `docs/internals/kriging.md` has the definition, what is different from gstat, limits and
+//! cost.
 //!
 //! # Conventions
 //!
 //! - The nugget is a property of the values, no error of measurement: a target on a point has the point's value, exactly, and
 //!   the variance 0.
-//! - Of points at one place the mean counts, once; a point that those nearer to the target determine, within rounding, does not
-//!   count at all (`LEAST_PIVOT` in `kernels_rs::kriging::system`). So no system is singular.
+//! - Points at one place count once, with their mean. A point does not count if nearer points determine it but for
+//!   rounding (`LEAST_PIVOT` in `kernels_rs::kriging::system`). So no system is singular.
 //! - A target with fewer points than [`Params::min_points`] has no value. With one point it has that value.
-//! - CPU and GPU give the same bits: of each target, whatever others there are, as long as its neighbours are the same.
+//! - CPU and GPU give the same bits. A target's bits depend on its neighbours alone, not on other targets.
 #![deny(missing_docs)]
 
 mod cpu;
@@ -124,7 +125,7 @@ impl Surface {
         Self { values, variances, grid, summary }
     }
 
-    /// A raster for each column of values, and that of the variances, if the targets are a grid.
+    /// Returns a raster for each column of values, and the raster of the variances, if the targets are a grid.
     pub fn into_grids(self) -> Option<(Vec<Grid<f64>>, Grid<f64>)> {
         let grid = self.grid?;
         let raster = |values| Grid::new(values, grid).ok();
@@ -137,8 +138,8 @@ impl Surface {
 ///
 /// Without points, every target is NODATA.
 ///
-/// Work, for each target: a search for its neighbours. For n neighbours then n^2 / 2 variograms, and n^3 / 6 + 1.5
-/// n^2 products and differences.
+/// Cost for each target with n neighbours: a search for these, n^2 / 2 values of the variogram, and n^3 / 6 + 1.5 n^2
+/// products and differences.
 ///
 /// ```
 /// use gpu_core::{Device, Points, Targets};

@@ -28,12 +28,12 @@ pub struct Params {
     pub min_points: u32,
     /// Only points within this distance count, whatever the anisotropy; 0 for all.
     pub radius: f64,
-    /// What stands for a missing value, and its variance.
+    /// The number that stands for a missing value and for its variance.
     pub nodata: f64,
 }
 
 impl Params {
-    /// The nearest 16 points, by a variogram.
+    /// Returns parameters that take the nearest 16 points, by a variogram.
     pub fn new(variogram: Variogram) -> Self {
         Self { variogram, max_points: 16, min_points: 1, radius: 0.0, nodata: f64::NAN }
     }

@@ -6,7 +6,7 @@ use gpu_core::{On, Points};
 use crate::input::check_points;
 use crate::{Params, Result, leave_one_out};
 
-/// How well points follow from each other.
+/// How well the other points predict each point.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Validation {
@@ -20,15 +20,15 @@ pub struct Validation {
     pub rmse: f64,
     /// The mean of the errors' magnitudes.
     pub mean_absolute: f64,
-    /// The mean error: above 0 where the others make too much of a point.
+    /// The mean error: above 0 if predictions are too high.
     pub bias: f64,
-    /// The mean of the squared errors, each divided by its variance: near 1 where the variogram tells the errors, above where they
-    /// are larger. Points with variance 0, which lie where another does, do not count; NaN where none does.
+    /// The mean of the squared errors, each divided by its variance. It is near 1 if the variances are right, and above
+    /// 1 if errors are larger. Points that share a place have variance 0 and do not count; NaN if no point counts.
     pub deviation_ratio: f64,
 }
 
-/// Interpolates the first value of each point from the nearest of all other points. Several points at one place predict each
-/// other. Work as for an interpolation at the points.
+/// Interpolates the first value of each point from the nearest of all other points. Several points at one place predict
+/// each other. Cost: as an interpolation at the points.
 ///
 /// ```
 /// use gpu_core::{Device, Points};
@@ -45,7 +45,7 @@ pub struct Validation {
 /// ```
 ///
 /// # Errors
-/// As [`interpolate`](crate::interpolate).
+/// The errors of [`interpolate`](crate::interpolate).
 pub fn cross_validate<'on>(
     on: impl Into<On<'on>>,
     points: Points,

@@ -63,7 +63,7 @@ impl Model {
 /// A part of a variogram.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Structure {
-    /// How it rises.
+    /// How the semivariance rises with the distance.
     pub model: Model,
     /// The value that it rises to: the partial sill, in squared units of the values.
     pub sill: f64,
@@ -85,16 +85,16 @@ pub struct Structure {
 pub struct Anisotropy {
     /// The direction of the longest ranges, in degrees clockwise from north (the y axis).
     pub azimuth: f64,
-    /// The ranges across it in units of those along it: above 0, at most 1.
+    /// The ranges across this direction, divided by the ranges along it: above 0, at most 1.
     pub ratio: f64,
 }
 
 /// A variogram: half the mean squared difference of values by the distance of their places.
 ///
-/// It is 0 at distance 0, and above that the nugget and the sum of up to [`MAX_STRUCTURES`] structures. With the parameters of
-/// gstat's `vgm`: a structure's sill is its partial sill, and the range of an exponential or Gaussian structure is `a` in
-/// `exp(-h / a)` and `exp(-(h / a)^2)`. With an [`Anisotropy`] the distance is that after all vectors were stretched across its
-/// azimuth by 1 / ratio, so that ranges are those along it.
+/// It is 0 at distance 0. At larger distances it is the nugget plus up to [`MAX_STRUCTURES`] structures. The parameters
+/// are as in gstat's `vgm`: a structure's sill is its partial sill, and the range of an exponential or Gaussian
+/// structure is `a` in `exp(-h / a)` and `exp(-(h / a)^2)`. With an [`Anisotropy`], vectors are first stretched across
+/// its azimuth by 1 / ratio. So ranges hold along the azimuth.
 ///
 /// ```
 /// use kriging::{Model, Variogram};
@@ -113,7 +113,8 @@ pub struct Variogram {
 }
 
 impl Variogram {
-    /// A nugget alone: what values differ by at any distance above 0, in their squared units.
+    /// Returns a variogram that is a nugget alone: the semivariance at any distance above 0, in squared units of the
+    /// values.
     pub fn new(nugget: f64) -> Self {
         Self { nugget, structures: Vec::new(), anisotropy: None }
     }

@@ -41,13 +41,13 @@ pub enum Error {
         /// As given.
         query_radius: f64,
     },
-    /// It is not known which points a part of such a DEM depends on.
+    /// [`Dependence`](crate::Dependence) does not know which points a part of such a DEM depends on.
     #[error("Dependence does not support {what}: interpolate all points at once")]
     Dependence {
         /// What was asked for.
         what: &'static str,
     },
-    /// These weights have no query radius.
+    /// These weights allow no finite query radius.
     #[error("{weights:?} weights need an infinite query radius, not {query_radius}")]
     WeightsRadius {
         /// As given.
@@ -64,13 +64,13 @@ pub enum Error {
         /// As given.
         weights: crate::Weights,
     },
-    /// The streaming path gives values and counts by Sibson's weights on pixels, of one value.
+    /// The streaming path gives only values and counts, of one value, by Sibson's weights on pixels.
     #[error("interpolate_into does not support {what}: use interpolate")]
     NotPlain {
         /// What it was to give.
         what: &'static str,
     },
-    /// The Voronoi raster is beyond what indices can name.
+    /// The Voronoi raster has more pixels than indices can name.
     #[error("a raster of {width} x {height} pixels is too large")]
     TooLarge {
         /// Pixels in x.

@@ -192,8 +192,8 @@ pub struct Params {
     /// for no limit.
     pub region_of_influence: f64,
     /// How far a cell looks for ground to steal, in DEM cells, by the method on pixels alone: the radius of a circle.
-    /// An infinite radius gives the weights of the whole natural neighbourhood. In gaps wider than a finite radius,
-    /// weights are not those of natural neighbours.
+    /// An infinite radius gives the weights of the whole natural neighbourhood. In gaps wider than a finite radius, the
+    /// weights differ from natural neighbours' weights.
     pub query_radius: f64,
     /// Pixels of the Voronoi raster along a cell's side: 1 to [`MAX_SUPERSAMPLE`]. For the method on pixels alone.
     pub supersample: u32,
@@ -201,14 +201,14 @@ pub struct Params {
     pub duplicates: Duplicates,
     /// How much each natural neighbour counts.
     pub weights: Weights,
-    /// Whether cells outside the sites' convex hull are left out; cells on it are not. If they are not left out, the
-    /// exact method gives them the value at the nearest place of the hull. With this option, the method on pixels waits
-    /// for the sites on the GPU, and a graph cannot hold it.
+    /// Whether cells outside the sites' convex hull are left out; cells on the hull stay. Without this option the exact
+    /// method gives cells outside the value at the nearest place of the hull. With this option, the method on pixels
+    /// waits for the sites on the GPU, and a graph cannot hold it.
     pub hull: bool,
     /// The value of cells that are left out, or have no value otherwise.
     pub fill: Fill,
-    /// Whether the number of natural neighbours that count is given for each cell; with the method on
-    /// pixels the number of stolen pixels, of Sibson's weights alone.
+    /// Whether each cell gets the number of natural neighbours that count. The method on pixels gives the number of
+    /// stolen pixels instead, with Sibson's weights alone.
     pub counts: bool,
     /// Whether the distance to the nearest site, in cells, is given for each cell.
     pub distances: bool,
@@ -219,14 +219,14 @@ pub struct Params {
     /// The range that decides the fixed point of values ([`ValueScale`](crate::ValueScale)). If a point's value
     /// lies outside, the range grows to include it. `None` takes the range of the points' own values.
     ///
-    /// Parts of one whole that are given the range of the whole have its fixed point. With the method on pixels and
+    /// If parts of one whole get the range of the whole, they have the same fixed point. With the method on pixels and
     /// finite radii they therefore have its bits.
     pub value_range: Option<ValueRange>,
 }
 
 impl Params {
-    /// The exact method, a value for each cell within 10 cells of a point; Sibson's weights of all natural neighbours, the
-    /// mean of several points, no layers.
+    /// Returns the defaults: the exact method by Sibson's weights of all natural neighbours, and no layers. Cells
+    /// farther than 10 cells from a point have no value. Points at one place count with their mean.
     pub fn new() -> Self {
         Self {
             method: Method::Exact,

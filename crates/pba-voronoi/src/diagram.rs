@@ -2,8 +2,8 @@
 
 use gpu_core::{Grid, GridSpec};
 
-/// A raster of unsigned numbers: of 32 bits where these hold every one, else of 64. All bits are set where
-/// there is no site.
+/// A raster of unsigned numbers, of 32 bits if these hold all of them, else of 64 bits. All bits are set where there is
+/// no site.
 ///
 /// Example: see [`transform`](crate::transform()).
 #[derive(Clone, Debug, PartialEq)]
@@ -47,7 +47,7 @@ impl Integers {
     }
 }
 
-/// What a transform gives: rasters of the input's grid, those that [`Params`](crate::Params) name.
+/// What a transform gives: the rasters that [`Params`](crate::Params) name, on the input's grid.
 ///
 /// Example: see [`transform`](crate::transform()).
 #[derive(Clone, Debug, PartialEq)]
@@ -55,8 +55,8 @@ impl Integers {
 pub struct Diagram {
     /// Where the pixels lie.
     pub grid: GridSpec,
-    /// What a [squared distance](Self::squared_distance) of 1 is on the ground, squared: the square
-    /// of a square pixel's side. 0 on the globe, where distances have no whole squares.
+    /// The square of the length on the ground that a [squared distance](Self::squared_distance) of 1 stands for. If
+    /// pixels are square, it is the square of their side. 0 on the globe, where squared distances are no whole numbers.
     pub square_unit: f64,
     /// Linear index of the nearest site.
     pub nearest: Option<Integers>,

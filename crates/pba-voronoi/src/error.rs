@@ -105,7 +105,7 @@ pub enum Error {
         /// As given.
         y: f64,
     },
-    /// A raster does not lie on the globe as it is said to.
+    /// A raster with this place and size does not fit the globe.
     #[error(
         "a raster of {width} x {height} pixels of {} x {} degrees from longitude {}, latitude {} on: {what}",
         sides[0], sides[1], corner[0], corner[1]
@@ -133,7 +133,7 @@ pub enum Error {
         /// Columns and rows of the raster.
         expected: [u32; 2],
     },
-    /// Something is wanted that distances on the globe do not have.
+    /// The caller wants an output or a parameter that distances on the globe do not have.
     #[error("distances on the globe have no {what}")]
     NotOnGlobe {
         /// What is wanted.
@@ -157,8 +157,8 @@ pub enum Error {
         /// What it cannot do.
         why: &'static str,
     },
-    /// The raster has a side beyond `i32`, or more pixels than the call can number: as many as memory
-    /// holds, but in `nearest_sites` as 32 bits can name.
+    /// The raster has a side beyond `i32`, or more pixels than the call can number. `nearest_sites` numbers them with
+    /// 32 bits; for other calls memory is the limit.
     #[error(
         "a raster of {width} x {height} pixels is too large: at most {} on a side, and {} pixels where \
          indices have 32 bits",

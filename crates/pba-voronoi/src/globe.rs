@@ -35,8 +35,8 @@ const OF_TURN: f64 = 1e-9;
 
 /// Where the pixels of a raster in longitude and latitude lie on the sphere.
 ///
-/// Latitudes are taken as those of the sphere, as sphere-qtm and most programs do; of geodetic latitudes of WGS 84
-/// great-circle distances are up to 0.56% off the ellipsoid's.
+/// Latitudes count as latitudes on the sphere, as in sphere-qtm and most programs. If they are geodetic latitudes of
+/// WGS 84, great-circle distances differ from distances on the ellipsoid by up to 0.56%.
 ///
 /// ```
 /// use pba_voronoi::Globe;
@@ -233,7 +233,7 @@ impl Tables {
         2.0 * self.across.len().saturating_sub(1) as f64 > self.turn
     }
 
-    /// Whether a column lies beyond another, but for rounding, before a turn is full.
+    /// Whether the columns from one to another make up less than a full turn, by more than rounding.
     pub fn is_past(&self, first: u32, last: u32) -> bool {
         self.turn - f64::from(last - first) > 0.5
     }

@@ -50,9 +50,9 @@ pub enum Sites<'a> {
 /// strip and the first one after it. With these two for each row, the strip has the distances and nearest sites of
 /// the whole, however far away they are. So a raster larger than memory can be done strip by strip.
 ///
-/// On the [globe](crate::geodesic()) the two are the first sites that one meets going west and going east from the
-/// strip, round the globe if need be. So a row with one site has it twice, and the two may lie in the strip. Where
-/// the first and the last column are one meridian and both have a site, the site in the first column counts.
+/// On the [globe](crate::geodesic()) these two are the first sites west and east of the strip, if need be round the
+/// globe. So a row with one site has it twice, and both may lie in the strip. Where the first and the last column are
+/// one meridian and both have a site, the site in the first column counts.
 ///
 /// ```
 /// use gpu_core::{Device, GridSpec};
@@ -108,8 +108,8 @@ pub struct Input<'a> {
     /// Values to hand on to each site's pixels: one a pixel; with [`Sites::List`], unless [inverted](Self::inverted),
     /// one a site; the first site listed on a pixel counts.
     pub values: Option<&'a [f32]>,
-    /// What the raster knows of the wider one whose strip it is. Distances, indices and coordinates are then those of the
-    /// whole; values, labels and signed distances are not to be had.
+    /// What is known of the wider raster, if this raster is a strip of it. Distances, indices and coordinates are then
+    /// in the whole raster. Values, labels and signed distances are not available.
     pub strip: Option<Strip<'a>>,
 }
 
@@ -119,7 +119,7 @@ impl<'a> Input<'a> {
         Self { sites, grid, inverted: false, excluded: None, values: None, strip: None }
     }
 
-    /// The same with every site no site, and every other pixel one.
+    /// Exchanges sites and other pixels.
     pub fn inverted(mut self) -> Self {
         self.inverted = !self.inverted;
         self
@@ -253,7 +253,7 @@ pub(crate) enum Form {
 }
 
 impl Shape {
-    /// Columns of the whole of which the raster is a strip, if it is one, else its own.
+    /// Returns the columns of the whole raster if this one is a strip, else its own columns.
     pub fn columns(&self) -> u32 {
         self.strip.map_or(self.grid.width, |strip| strip.columns)
     }

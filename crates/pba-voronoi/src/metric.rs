@@ -29,10 +29,10 @@ pub(crate) const MAX_SIDE: f64 = (1u128 << 125) as f64 * (1u128 << 125) as f64;
 /// The ratio of the sides may be a ratio of two whole numbers up to 4096, to the precision of `f64`. Examples are
 /// 1 to 1, 1 to 2 and 0.3 to 0.1. Then `across` and `down` are the squares of these two numbers.
 ///
-/// For any other ratio they are whole numbers below 2^32 that order the sites of the raster by their true
-/// distances, as far as `f64` tells these apart. In a large raster there may be no such numbers, and the nearest
-/// ones are taken. A site may then count as nearer although it is farther by a part in 10^6 at most. In rasters of
-/// up to a thousand million pixels it is a part in 10^9 at most. A ratio for which it could be more is refused
+/// For any other ratio they are whole numbers below 2^32 that order the sites of the raster by their true distances, as
+/// far as `f64` tells these apart. In a large raster there may be no such numbers, and the nearest ones are taken. A
+/// site may then count as nearer although it is farther by a part in 10^6 at most. In rasters of up to a thousand
+/// million pixels it is a part in 10^9 at most. The call refuses a ratio whose error could be larger
 /// ([`Error::SideRatio`](crate::Error::SideRatio)).
 ///
 /// The distance is computed from the sides: `sqrt((x dx)^2 + (y dy)^2)`, in `f64`. For square pixels it is the side
@@ -76,7 +76,7 @@ pub(crate) struct Ground {
     pub unit: f64,
     /// The largest distance of a site; infinite without a limit.
     pub most: f64,
-    /// Whether squared distances, counted in whole numbers, are those on the ground to a part in 10^9.
+    /// Whether squared distances as whole numbers agree with the squares on the ground to a part in 10^9.
     pub has_squares: bool,
 }
 

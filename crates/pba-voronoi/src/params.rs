@@ -84,8 +84,8 @@ pub struct Params {
     /// The squared distance, an exact integer: in pixels where these are square, else in units of
     /// [`Diagram::square_unit`](crate::Diagram::square_unit), to a part in 10^9; an error if the integer would not fit.
     pub squared_distance: bool,
-    /// The distance as `f32`: the distance as `f64`, rounded. An error where sides are so short or so long that `f32`
-    /// does not hold it.
+    /// The distance as `f32`: the distance as `f64`, rounded. The call fails if sides are so short or so long that
+    /// `f32` cannot hold the distance.
     pub distance: bool,
     /// The distance as `f64`: the root of the squared distance, times the side of a square pixel, each
     /// rounded once; of pixels that are not square as [`Spacing`] says.
@@ -93,7 +93,7 @@ pub struct Params {
     /// The signed distance as `f32`: outside the sites the distance to the nearest site, and at a site the negative
     /// distance to the nearest pixel that is not a site.
     pub signed_distance: bool,
-    /// The nearest site's value, out of those of the input.
+    /// The nearest site's value, out of the input's values.
     pub value: bool,
     /// The nearest site's label, out of the input's labels.
     pub label: bool,

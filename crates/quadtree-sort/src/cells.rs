@@ -7,7 +7,7 @@ use kernels_rs::spatial::morton;
 use crate::{Params, Result};
 
 /// Which cell of a level holds a place, and where a cell's edges lie, of all trees with the same bounds, levels and
-/// shape of cells. Whoever builds a tree in [parts](crate::join) finds by it which points belong to a part.
+/// shape of cells. A program that builds a tree in [parts](crate::join) finds by it which points belong to a part.
 ///
 /// ```
 /// use gpu_core::Bounds;
@@ -49,19 +49,20 @@ impl Cells {
         self.frame.level
     }
 
-    /// The Morton code of the cell of a level that holds a place: x has the even bits. What lies outside of the root belongs
-    /// to the cells at its edges. A level beyond the deepest is that one.
+    /// The Morton code of the cell of a level that holds a place: x has the even bits. Places outside of the root
+    /// belong to the cells at its edges. A level beyond the deepest is that one.
     pub fn code(&self, level: u32, x: f64, y: f64) -> u64 {
         self.frame.code(x, y) >> (2 * self.frame.level.saturating_sub(level))
     }
 
-    /// The code of a cell by its column and row among those of its level, counted from the south-west.
+    /// Returns the code of a cell by its column and row in its level, counted from the south-west.
     pub fn code_at(column: u32, row: u32) -> u64 {
         morton::encode(column, row)
     }
 
-    /// The edges of a cell, exact: `min_x` is the least number that belongs to it. Its places have `min_x <= x < max_x` and
-    /// `min_y <= y < max_y`; those of the last column and row of a level may also lie on the root's eastern and northern edge.
+    /// The edges of a cell, exact: `min_x` is the least number that belongs to it. Its places have `min_x <= x < max_x`
+    /// and `min_y <= y < max_y`; in the last column and row of a level they may also lie on the root's eastern and
+    /// northern edge.
     pub fn edges(&self, level: u32, code: u64) -> Bounds {
         let Bounds { min_x, min_y, max_x, max_y } = self.bounds;
         let (column, row) = morton::decode(code);

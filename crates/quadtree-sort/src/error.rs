@@ -129,7 +129,7 @@ pub enum Error {
         /// The system's words.
         message: String,
     },
-    /// A file that is no tree, or no longer one.
+    /// The file is no tree, or a damaged one.
     #[error("{path}: not a quadtree: {what}")]
     Damaged {
         /// Which.
@@ -158,7 +158,7 @@ pub enum Error {
         /// As given, its first 64 characters.
         name: String,
     },
-    /// Parts that do not belong to one tree.
+    /// The parts do not belong to one tree.
     #[error("part {part}: {what}")]
     Part {
         /// Which, from 0.

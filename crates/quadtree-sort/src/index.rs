@@ -12,8 +12,9 @@ use crate::{Error, Result};
 /// An index of points in the plane: a packed Hilbert R-tree (Kamel and Faloutsos 1994, "Hilbert R-tree: An improved R-tree
 /// using fractals").
 ///
-/// The points are sorted along Hilbert's curve, and runs of 32 points, of 32 runs, of 32 of those have tight bounding boxes.
-/// So a search costs what its answers cost, wherever the points lie: along lines, in clusters, all at one place.
+/// The points are sorted along Hilbert's curve. Each run of 32 points has a tight bounding box, and so has each run of
+/// 32 boxes, level by level. So a search costs what its answers cost, wherever the points lie: along lines, in
+/// clusters, all at one place.
 ///
 /// The index is the same on every run and every device. Points at one place stay in the order in which they were given.
 ///

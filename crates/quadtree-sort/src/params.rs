@@ -30,8 +30,8 @@ pub struct Params {
     pub max_level: u32,
     /// The root's ground; `None` for the bounds of the points.
     pub bounds: Option<Bounds>,
-    /// Whether cells are squares: the shorter side of the root is then as long as the longer one, from
-    /// its south-west corner on.
+    /// Whether cells are squares. Then the root's shorter side is as long as its longer one, counted from the
+    /// south-west corner.
     pub square: bool,
     /// How to treat points beyond given bounds.
     pub outside: Outside,

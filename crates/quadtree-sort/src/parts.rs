@@ -25,7 +25,7 @@ use crate::{Error, MAX_POINTS, Node, Quadtree, Result, Summary};
 /// Nodes that are written at once.
 const AT_ONCE: usize = 4096;
 
-/// The tree of all points of one cell, which are numbered as they are among those of all parts
+/// The tree of all points of one cell. The points have their numbers among the points of all parts
 /// ([`Quadtree::renumbered`]). Needs the feature `files`.
 ///
 /// Example: see [`join`].
@@ -36,7 +36,7 @@ pub struct Part<'a> {
     pub tree: &'a Quadtree,
     /// The level of the cell.
     pub level: u32,
-    /// Its code among those of the level ([`Cells::code`](crate::Cells::code)).
+    /// The cell's code in its level ([`Cells::code`](crate::Cells::code)).
     pub code: u64,
 }
 
@@ -379,11 +379,11 @@ impl Joined<'_> {
 }
 
 impl Quadtree {
-    /// The same tree over points that are some of more: point `i` was `indices[i]` among `given`. Orders within leaves
-    /// stay, since indices rise. Needs the feature `files`.
+    /// The same tree over points that are some of more: point `i` was `indices[i]` among `given`. The order of the
+    /// points within a leaf stays, since the indices rise. Needs the feature `files`.
     ///
     /// # Errors
-    /// [`Error::Indices`] unless there is one for each point given, rising, each below `given`;
+    /// [`Error::Indices`] unless `indices` has one index for each point, in rising order, each below `given`;
     /// [`gpu_core::Error::TooMany`] for `given`.
     pub fn renumbered(self, indices: &[u32], given: u64) -> Result<Self> {
         gpu_core::require_at_most("points", given, MAX_POINTS)?;

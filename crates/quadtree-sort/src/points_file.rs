@@ -36,8 +36,8 @@ impl MappedPoints {
     /// Reads a file into memory.
     ///
     /// # Errors
-    /// [`Error::File`] where it cannot be read, or is not a whole number of points long; [`Error::Core`] where there is not
-    /// the memory.
+    /// [`Error::File`] where it cannot be read, or is not a whole number of points long; [`Error::Core`] where memory
+    /// does not suffice.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let (mut file, len) = of_points(path)?;
@@ -54,7 +54,8 @@ impl MappedPoints {
     /// The errors of [`open`](Self::open).
     ///
     /// # Safety
-    /// Nobody writes to the file or shortens it while this lives. Through a network file system it must keep its name too.
+    /// Nobody writes to the file or shortens it while this value lives. On a network file system nobody may rename or
+    /// remove it either.
     pub unsafe fn map(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let (file, len) = of_points(path)?;

@@ -142,7 +142,7 @@ pub struct Neighbours {
 }
 
 impl Neighbours {
-    /// Indices and distances of a place's.
+    /// Returns the indices and distances of a place's neighbours.
     ///
     /// # Panics
     /// Where there is no such place.
@@ -190,8 +190,8 @@ impl Quadtree {
         ranges::list(self, regions)
     }
 
-    /// The `k` nearest points of each place, searched on all cores. Distances are compared as squares, each
-    /// operation rounded to f64; of points as near the lower index comes first.
+    /// The `k` nearest points of each place, searched on all cores. Distances are compared as squares, each operation
+    /// rounded to f64; of equally near points the lower index comes first.
     ///
     /// # Errors
     /// [`gpu_core::Error::Length`], [`gpu_core::Error::NotFinite`], [`Error::NoNeighbours`] for k = 0,
@@ -220,8 +220,8 @@ impl Quadtree {
     /// ```
     ///
     /// # Errors
-    /// As [`nearest`](Self::nearest), and [`Error::Globe`] for a place or a point whose latitude is not from -90 to 90, or
-    /// whose longitude is not from -360 to 360.
+    /// The errors of [`nearest`](Self::nearest), and [`Error::Globe`] for a place or a point whose latitude is not from
+    /// -90 to 90, or whose longitude is not from -360 to 360.
     pub fn nearest_on_globe(
         &self,
         longitudes: &[f64],

@@ -7,7 +7,7 @@ use crate::{Index, Quadtree, Result};
 
 /// The number of points in each region: [`Quadtree::count_in`] on a device.
 ///
-/// A GPU gets a copy of the tree for each call; who asks often keeps one there
+/// A GPU gets a copy of the tree for each call; a program that asks often keeps one there
 /// ([`gpu::DeviceQuadtree::from_host`](crate::gpu::DeviceQuadtree::from_host)).
 ///
 /// ```
@@ -24,8 +24,8 @@ use crate::{Index, Quadtree, Result};
 /// ```
 ///
 /// # Errors
-/// As [`Quadtree::count_in`]; [`Error::Cancelled`](crate::Error::Cancelled) where its progress ends the call,
-/// [`Error::Core`](crate::Error::Core) where memory or the device fails.
+/// The errors of [`Quadtree::count_in`]; [`Error::Cancelled`](crate::Error::Cancelled) where its progress ends the
+/// call, [`Error::Core`](crate::Error::Core) where memory or the device fails.
 pub fn count_in<'on>(
     on: impl Into<On<'on>>,
     tree: &Quadtree,
@@ -87,7 +87,7 @@ pub fn list_in<'on>(
 /// ```
 ///
 /// # Errors
-/// As [`Quadtree::nearest`] and [`count_in()`].
+/// The errors of [`Quadtree::nearest`] and [`count_in()`].
 pub fn nearest<'on>(
     on: impl Into<On<'on>>,
     tree: &Quadtree,
@@ -119,7 +119,7 @@ pub fn nearest<'on>(
 /// ```
 ///
 /// # Errors
-/// As [`Quadtree::leaves_of`] and [`count_in()`].
+/// The errors of [`Quadtree::leaves_of`] and [`count_in()`].
 pub fn leaves_of<'on>(
     on: impl Into<On<'on>>,
     tree: &Quadtree,
@@ -151,7 +151,7 @@ pub fn leaves_of<'on>(
 /// ```
 ///
 /// # Errors
-/// As [`Quadtree::adjacent_leaves`] and [`count_in()`].
+/// The errors of [`Quadtree::adjacent_leaves`] and [`count_in()`].
 pub fn adjacent_leaves<'on>(
     on: impl Into<On<'on>>,
     tree: &Quadtree,
@@ -170,7 +170,7 @@ pub fn adjacent_leaves<'on>(
 
 /// Indexes points, within given bounds or their own. Values of points are ignored.
 ///
-/// Cost: a sort of the points; 21 bytes a point for the index.
+/// Cost: one sort of the points. The index takes 21 bytes a point.
 ///
 /// ```
 /// use gpu_core::{Device, Points};

@@ -130,9 +130,10 @@ impl Quadtree {
     /// Cost: a gather; memory for the column.
     ///
     /// # Errors
-    /// [`gpu_core::Error::Length`] unless there is a value for each point given; [`Error::ValuesName`](crate::Error::ValuesName)
-    /// for a name that is empty, longer than [`MAX_NAME`](crate::MAX_NAME), or another column's; [`Error::Core`](crate::Error::Core)
-    /// where there is not the memory.
+    /// [`gpu_core::Error::Length`] unless there is a value for each point given;
+    /// [`Error::ValuesName`](crate::Error::ValuesName) for a name that is empty, longer than
+    /// [`MAX_NAME`](crate::MAX_NAME), or another column's; [`Error::Core`](crate::Error::Core) where memory does not
+    /// suffice.
     pub fn with_values<T: Value>(mut self, name: &str, values: &[T]) -> Result<Self> {
         let names = self.values.iter().map(Values::name);
         values::check(name, names, [self.given, values.len() as u64])?;
@@ -157,7 +158,7 @@ impl Quadtree {
     /// Cost: one pass over the order, and memory of up to 32 bytes for each point of the tree and 4 for each index.
     ///
     /// # Errors
-    /// [`Error::Core`](crate::Error::Core) where there is not the memory.
+    /// [`Error::Core`](crate::Error::Core) where memory does not suffice.
     pub fn places_of(&self, indices: &[u32]) -> Result<Vec<u32>> {
         values::places_of(&self.order, self.given, indices)
     }
@@ -177,8 +178,8 @@ impl Quadtree {
         self.frame.level
     }
 
-    /// The edges of a node's cell. Its points have `min_x <= x < max_x` and `min_y <= y < max_y`; those
-    /// of the last column and row of a level may also lie on the root's eastern and northern edge.
+    /// The edges of a node's cell. Its points have `min_x <= x < max_x` and `min_y <= y < max_y`; in the last column
+    /// and row of a level they may also lie on the root's eastern and northern edge.
     ///
     /// The edges are exact: `min_x` is the least number that belongs to the cell.
     pub fn cell(&self, node: &Node) -> Bounds {

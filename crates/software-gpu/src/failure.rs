@@ -47,8 +47,8 @@ thread_local! {
 #[must_use = "dropped, nothing fails"]
 pub struct Failure(());
 
-/// Lets one call of this kind on this thread fail: the next after `successes` that succeed. It does
-/// nothing then but answer with an error, as the real driver might.
+/// Lets one call of this kind on this thread fail: the next after `successes` that succeed. The call then does nothing
+/// and returns an error, as the real driver might.
 ///
 /// One plan at a time: a second one takes the place of the first.
 pub fn fail(operation: Operation, successes: u64) -> Failure {

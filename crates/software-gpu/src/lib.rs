@@ -54,9 +54,9 @@
 //!
 //! - It has no speed.
 //! - It finds no races on global memory.
-//! - In kernels that take raw pointers it finds no stray *reads* of global memory, which may read a red zone. It
-//!   does not find null pointers that a kernel follows, which end the process. The same goes for addresses that a
-//!   kernel asks a slice for (`In::address`) and follows further than it said.
+//! - In kernels that take raw pointers it finds no stray *reads* of global memory, which may read a red zone. It does
+//!   not find null pointers that a kernel follows, which end the process. The same goes for addresses that a kernel
+//!   gets from a slice (`In::address`), if it reads beyond the length that it stated.
 //! - Exchanges of part of a warp order nothing for the race check. So it can report a pair of accesses that such an
 //!   exchange orders.
 //! - A spin loop without `device_std::thread::pause` runs for ever.
@@ -115,8 +115,8 @@ pub fn take_peak_bytes() -> u64 {
     memory::take_peak()
 }
 
-/// Bytes of device memory that this thread has allocated, less those that it has freed: so tests that count may
-/// run side by side.
+/// Returns the bytes of device memory that this thread has allocated, less the bytes that it has freed. So tests that
+/// count bytes can run side by side.
 pub fn bytes_of_thread() -> i64 {
     memory::of_thread()
 }

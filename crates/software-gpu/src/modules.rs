@@ -13,8 +13,8 @@ fn registered() -> MutexGuard<'static, Kernels> {
     REGISTERED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Tells the software device a kernel, so that loading PTX with its entry finds it. To be called
-/// before the PTX is loaded; a second time does nothing, nor does a kernel that has no host function.
+/// Registers a kernel, so that the software device finds it when PTX with its entry is loaded. Call it before the PTX
+/// is loaded. A second call for a kernel does nothing, and so does a call for a kernel without a host function.
 pub fn register(kernel: &'static HostKernel) {
     if kernel.entry.is_some() {
         registered().insert(kernel.entry_name(), kernel);

@@ -138,13 +138,13 @@ impl Cell {
         self.0 >> (self.0.trailing_zeros() + 1)
     }
 
-    /// Its octant, from 0: four in the north from longitude 0 eastward, then those of the south.
+    /// Its octant, from 0: four in the north from longitude 0 eastward, then four in the south.
     pub fn octant(self) -> u32 {
         (self.0 >> 59) as u32
     }
 
-    /// The digit by which its parent has it: 0 for the middle one, 1 to 3 for those at the vertices. None
-    /// for an octant.
+    /// Returns its digit among its parent's children: 0 for the middle one, 1 to 3 for the children at the vertices.
+    /// None for an octant.
     pub fn digit(self) -> Option<u32> {
         (self.level() > Level::ZERO).then(|| self.index() as u32 & 3)
     }
@@ -155,7 +155,7 @@ impl Cell {
         Some(Self::at(Level(level), self.index() >> 2))
     }
 
-    /// Its ancestor of a level, or itself; none where it is of a level above that.
+    /// Returns its ancestor of a level, or the cell itself for its own level; none for a deeper level.
     pub fn ancestor(self, level: Level) -> Option<Self> {
         let up = self.level().0.checked_sub(level.0)?;
         Some(Self::at(level, self.index() >> (2 * up)))
@@ -166,7 +166,7 @@ impl Cell {
         std::iter::successors(self.parent(), |cell| cell.parent())
     }
 
-    /// Its four children by digit: the middle one, and those at its vertices. None for a cell of the
+    /// Returns its four children by digit: the middle one, then the ones at its vertices. None for a cell of the
     /// deepest level.
     pub fn children(self) -> Option<[Self; 4]> {
         let level = Level::new(self.level().0 + 1).ok()?;

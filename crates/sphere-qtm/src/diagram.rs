@@ -2,7 +2,7 @@
 
 use crate::{Cell, Error, Level, Result, UnitVector};
 
-/// The nearest site of each cell of a level, in the order of the cells, and what else was wanted.
+/// The nearest site of each cell of a level, in the order of the cells, and the other outputs that the parameters name.
 ///
 /// Example: see [`voronoi`](crate::voronoi()).
 #[derive(Clone, Debug, PartialEq)]

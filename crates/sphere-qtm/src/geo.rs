@@ -24,8 +24,8 @@ impl Shape {
     /// ```
     ///
     /// # Errors
-    /// [`gpu_core::Error::Unfit`] with the row of an empty Point and of what has more coordinates than two;
-    /// [`Error::Place`](crate::Error::Place) for coordinates that are no longitude and latitude.
+    /// [`gpu_core::Error::Unfit`] with the row of an empty Point or of a geometry with more than two coordinates a
+    /// place; [`Error::Place`](crate::Error::Place) for coordinates that are no longitude and latitude.
     pub fn from_geo<G: GeometryTrait<T = f64>>(
         geometries: impl IntoIterator<Item = G>,
     ) -> Result<Vec<Self>> {

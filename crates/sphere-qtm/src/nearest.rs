@@ -34,10 +34,10 @@ pub struct Nearest {
     pub distances: Vec<f64>,
 }
 
-/// The `k` sites nearest to each of many places by great-circle distance. On the CPU, on all cores.
+/// Finds the `k` sites nearest to each of many places by great-circle distance. It runs on the CPU, on all cores.
 ///
 /// Sites and places have longitudes in x and latitudes in y, in degrees. Work for each place: O(k log sites) where
-/// sites are spread. The results are those of comparing all squared chords in f64, bit for bit.
+/// sites are spread. A comparison of all squared chords in f64 gives the same results, bit for bit.
 ///
 /// ```
 /// use gpu_core::{Points, Silent};

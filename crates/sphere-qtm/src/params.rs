@@ -32,8 +32,8 @@ pub enum Method {
 /// *Optimization of spherical Voronoi diagram generating algorithm based on graphic processing unit* (2015, DOI
 /// 10.11772/j.issn.1001-9081.2015.06.1564).
 ///
-/// The kernels compare every cell with every site, and differ in the memory of a GPU from which they read the
-/// sites. On a CPU they are all the same.
+/// Each kernel compares every cell with every site. They differ in the kind of GPU memory that they read the sites
+/// from, so on a CPU they are all the same.
 ///
 /// Example: see [`Method`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

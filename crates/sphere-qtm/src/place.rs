@@ -145,8 +145,7 @@ pub(crate) fn angle(u: Vector, v: Vector) -> f64 {
     dot(product, product).sqrt().atan2(dot(u, v))
 }
 
-/// How geodetic latitudes, those of maps and of GPS, become latitudes on the sphere. The ellipsoid is that of
-/// WGS 84.
+/// How geodetic latitudes, as maps and GPS have them, become latitudes on the sphere. The ellipsoid is WGS 84's.
 ///
 /// ```
 /// use sphere_qtm::Latitude;
@@ -190,7 +189,8 @@ impl Latitude {
         }
     }
 
-    /// The geodetic latitude, in degrees, of one on the sphere: what [`on_sphere`](Self::on_sphere) takes there, to 1e-13 degrees.
+    /// Returns the geodetic latitude, in degrees, of a latitude on the sphere. It reverses
+    /// [`on_sphere`](Self::on_sphere) to 1e-13 degrees.
     pub fn to_geodetic(self, degrees: f64) -> f64 {
         if degrees.abs() == 90.0 {
             return degrees;

@@ -23,7 +23,7 @@ pub enum Error {
         /// The first that does not.
         value: f64,
     },
-    /// More levels than anybody can look at.
+    /// There are too many levels for [`Levels::Every`](crate::Levels).
     #[error(
         "contour lines every {} from {} to {} have more than {most} levels: take a larger interval",
         Shortest(*interval), Shortest(*low), Shortest(*high)

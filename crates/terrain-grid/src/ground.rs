@@ -33,8 +33,8 @@ pub enum Ground {
     },
     /// A part of the globe between two meridians and two parallels: its sides are in degrees.
     ///
-    /// The ground's unit is the metre. A degree has the metres that it has on the ellipsoid of WGS 84 in the middle of the cell's
-    /// row, to the east and to the north ([`metres_of_degree`]).
+    /// The ground's unit is the metre. A degree has its length on the ellipsoid of WGS 84 in the middle of the cell's
+    /// row, eastward and northward ([`metres_of_degree`]).
     Degrees {
         /// The latitude of the northern edge of row 0.
         north: f64,
@@ -49,7 +49,7 @@ pub enum Ground {
 }
 
 impl Ground {
-    /// Returns that of a grid in degrees of longitude and latitude.
+    /// Returns the ground of a grid in degrees of longitude and latitude.
     pub fn degrees_of(grid: &GridSpec) -> Self {
         let side = grid.cell_size;
         Self::Degrees { north: grid.origin_y, width: side, height: side, first_row: 0 }
@@ -92,9 +92,9 @@ pub(crate) enum Scales {
 }
 
 /// Returns the metres of a degree of longitude and of latitude at a latitude in degrees, on the ellipsoid of WGS
-/// 84. They follow from the radii of curvature of the prime vertical and of the meridian. A source is J. P. Snyder,
-/// Map projections: a working manual, 1987, doi:10.3133/pp1395, equations 4-18 to 4-21. At the poles and beyond,
-/// the result is that of 90 degrees less a millionth.
+/// 84. They follow from the radii of curvature of the prime vertical and of the meridian. A source is J. P. Snyder, Map
+///   projections: a working manual, 1987, doi:10.3133/pp1395, equations 4-18 to 4-21. At the poles and beyond, the
+///   result is as at a millionth of a degree from the pole.
 ///
 /// ```
 /// let (east, north) = terrain_grid::metres_of_degree(0.0);

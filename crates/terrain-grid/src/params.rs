@@ -16,7 +16,7 @@ pub enum Levels {
         /// A level.
         base: f64,
     },
-    /// These, which rise.
+    /// These levels, in rising order.
     At(Vec<f64>),
 }
 

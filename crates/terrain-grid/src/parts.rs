@@ -93,7 +93,7 @@ impl Fragment {
         ]
     }
 
-    /// Returns the fragment of [`to_words`](Self::to_words).
+    /// Returns the fragment that [`to_words`](Self::to_words) turned into these words.
     pub fn from_words(words: [u64; Self::WORDS]) -> Self {
         let [level, points, first, lowest, before_lowest, enters, leaves, flags] = words;
         let bit = |at: u32| (flags >> at & 1) as u8;
@@ -115,8 +115,8 @@ impl Fragment {
     }
 }
 
-/// Finds the contour lines of a part of a DEM. If a line goes on in other parts, this returns the fragment that
-/// lies in the part. Points have the bits of the whole's. The place of the part's own grid is ignored.
+/// Finds the contour lines of a part of a DEM. If a line goes on in other parts, this returns the fragment that lies in
+/// the part. Points have the same bits as in the lines of the whole DEM. The place of the part's own grid is ignored.
 ///
 /// ```
 /// use gpu_core::{Device, GridSpec, GridView};
@@ -300,8 +300,8 @@ impl JoinedLine {
     }
 }
 
-/// Joins the fragments of all parts of a DEM to the contour lines of the whole, in the order and with the beginnings that
-/// [`contours`](fn@crate::contours) gives them. What parts are missing is cut off.
+/// Joins the fragments of all parts of a DEM to the contour lines of the whole, in the order and with the beginnings
+/// that [`contours`](fn@crate::contours) gives them. Where a part is missing, lines end at its border.
 ///
 /// Takes some 150 bytes a fragment.
 ///

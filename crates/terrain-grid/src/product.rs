@@ -118,7 +118,8 @@ pub enum Angle {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Light {
-    /// Where it comes from, in degrees clockwise from north: 315 by default. [`Shading::Multidirectional`] ignores it.
+    /// The direction that the light comes from, in degrees clockwise from north: 315 by default.
+    /// [`Shading::Multidirectional`] ignores it.
     pub azimuth: f64,
     /// Its height above the horizon, in degrees: 45 by default.
     pub altitude: f64,
@@ -170,7 +171,8 @@ pub enum Shading {
 pub enum Curvature {
     /// Along the contour line: above 0 in hollows, where water gathers, and below 0 on spurs.
     Plan,
-    /// Along the line of steepest slope: above 0 where the slope is convex and water speeds up, below 0 where it is concave.
+    /// Along the line of steepest slope: above 0 where the slope is convex, so that water speeds up, and below 0 where
+    /// it is concave.
     Profile,
 }
 

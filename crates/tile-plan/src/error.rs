@@ -128,7 +128,7 @@ pub enum Error {
     /// The text is no plan.
     #[error("this is not a plan of tiles: {reason}")]
     Foreign {
-        /// What it lacks.
+        /// Why the text is no plan.
         reason: String,
     },
     /// The plan was written by a newer version.

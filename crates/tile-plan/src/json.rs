@@ -31,13 +31,13 @@ impl Plan {
         Sha256::digest(text)[..8].iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
-    /// The plan as JSON text.
+    /// Writes the plan as JSON text.
     pub fn to_json(&self) -> String {
         let written = Written { format: FORMAT, version: VERSION, id: self.id(), plan: self };
         serde_json::to_string_pretty(&written).unwrap_or_default() + "\n"
     }
 
-    /// The plan that a text has.
+    /// Reads a plan from its text.
     ///
     /// # Errors
     /// [`Error::Foreign`] for another text, [`Error::Newer`] for a plan of a later version, [`Error::Damaged`] for

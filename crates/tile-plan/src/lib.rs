@@ -8,8 +8,9 @@
 //! its own ground, and of a halo as wide as the greatest reach. Where a reach is infinite there is no plan, and
 //! [`Error::Unbounded`] names the parameter, unless every tile is to read all points ([`Reach::Everywhere`]).
 //!
-//! The plan guarantees that a tile reads every point that its cells depend on. The algorithm must guarantee that a
-//! cell has the same bits whenever it has the same points. Together they give tiles with the bits of the whole.
+//! The plan guarantees that a tile reads every point that its cells depend on. The algorithm must guarantee that a cell
+//! has the same bits whenever it has the same points. Both together give tiles with the bits of one run over the whole
+//! grid.
 //!
 //! The planner halves the grid, the longer side first, until each tile's estimate fits the budget. It cuts at
 //! multiples of 256 cells while a tile is longer than that, so that tiles consist of whole tiles of a GeoTIFF; then
@@ -86,16 +87,18 @@ pub struct Tile {
     pub height: u32,
     /// The inputs that can reach it, as indices of [`Plan::inputs`], rising.
     pub inputs: Vec<u32>,
-    /// The ground whose points must be read: the tile's own and the halo; where all inputs are read, whole, its own.
+    /// The ground whose points must be read: the tile's and its halo's. If every tile reads all inputs, it is the
+    /// tile's own ground.
     #[serde(with = "json::BoundsFields")]
     pub read: Bounds,
     /// Points there, estimated.
     pub points: u64,
-    /// Cells of the tile and of its halo, as far as there is something.
+    /// The cells of the tile and of its halo. [`Params::ends_at_grid`] and [`Params::halo_has_cells`] say which cells a
+    /// halo has.
     pub cells: u64,
     /// Bytes of memory that it takes, by the model of the plan's [`Params`].
     pub bytes: u64,
-    /// Bytes of a device's memory that it takes where one computes it, likewise.
+    /// Bytes of device memory that it takes if a device computes it, by the plan's [`Params`] too.
     pub device_bytes: u64,
 }
 
@@ -105,7 +108,8 @@ impl Plan {
         &self.grid
     }
 
-    /// Cells around a tile that points reach over, on each side.
+    /// Returns the width of the halo: how many cells beyond each side of a tile a point may lie that matters to the
+    /// tile.
     pub fn halo(&self) -> u32 {
         self.halo
     }
@@ -120,7 +124,7 @@ impl Plan {
         &self.tiles
     }
 
-    /// What the program that made the plan put into it.
+    /// Returns what the program that made the plan stored in it.
     pub fn program(&self) -> &Value {
         &self.program
     }

@@ -18,12 +18,12 @@ pub struct Input {
     /// Where its points lie; `None` where that is unknown, and they may lie anywhere.
     #[serde(with = "SomeBounds")]
     pub bounds: Option<Bounds>,
-    /// Its points.
+    /// The number of its points.
     pub points: u64,
-    /// By what it is known again.
+    /// How the plan recognises that the file is still the same.
     pub stamp: Option<Stamp>,
-    /// Its place among the inputs where the order of points counts, else 0 for all. Inputs are read in the
-    /// order of their ranks, and of their paths where these agree.
+    /// Its place among the inputs if the order of points matters; else 0 in every input. Inputs are read in the order
+    /// of their ranks, and of their paths if ranks agree.
     pub rank: u32,
 }
 
@@ -33,7 +33,7 @@ impl Input {
         Self { path: path.into(), bounds: None, points: 0, stamp: None, rank: 0 }
     }
 
-    /// Sets where the points lie: the field of that name.
+    /// Sets the field `bounds`: where the points lie.
     pub fn bounds(self, bounds: impl Into<Option<Bounds>>) -> Self {
         Self { bounds: bounds.into(), ..self }
     }
@@ -42,7 +42,7 @@ impl Input {
         points: u64;
     }
 
-    /// Sets by what the file is known again: the field of that name.
+    /// Sets the field `stamp`: how the plan recognises that the file is still the same.
     pub fn stamp(self, stamp: impl Into<Option<Stamp>>) -> Self {
         Self { stamp: stamp.into(), ..self }
     }
@@ -52,7 +52,7 @@ impl Input {
     }
 }
 
-/// By what a file is known again.
+/// How a plan recognises that a file is still the same: its length and the time of its last change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Stamp {
@@ -60,7 +60,7 @@ pub struct Stamp {
     pub bytes: u64,
     /// When it was changed last: seconds since 1970.
     pub seconds: i64,
-    /// And nanoseconds.
+    /// The nanoseconds beside these seconds.
     pub nanoseconds: u32,
 }
 
@@ -83,12 +83,12 @@ pub enum Reach {
     Cells(f64),
     /// In the units of the ground.
     Ground(f64),
-    /// However far it lies: every tile reads all inputs. There is no halo, and the cells of a tile are its own.
+    /// Any distance: every tile reads all inputs. There is no halo, and the cells of a tile are its own.
     Everywhere,
 }
 
-/// The memory that a tile takes: an affine function of its points and cells, those of the halo included
-/// where it has any.
+/// The memory that a tile takes: an affine function of its points and cells. The points and cells of the halo count
+/// too.
 ///
 /// ```
 /// use tile_plan::Model;
@@ -121,7 +121,7 @@ impl Model {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Shape {
-    /// Halves of halves, across the longer side.
+    /// The grid is halved across its longer side, and each half again.
     #[default]
     Rectangles,
     /// Squares of one side, a power of two, on multiples of it; those at the eastern and southern edges are cut off there.
@@ -158,11 +158,11 @@ pub struct Params {
     pub device_model: Model,
     /// How far points reach, and the parameters that make them, by name. The widest is the halo.
     pub reaches: Vec<(String, Reach)>,
-    /// Whether there is nothing beyond the grid, so that the cells of a halo end there.
+    /// Whether the cells of a halo end at the edge of the grid.
     pub ends_at_grid: bool,
-    /// Whether a halo has cells as a tile has, or points alone, which the tile reads.
+    /// Whether a halo has cells, like its tile. If not, it has only points, which the tile reads.
     pub halo_has_cells: bool,
-    /// The most cells on a side of a tile, of a strip its width; `None` for no limit but the budget.
+    /// The most cells on a side of a tile, or the most columns of a strip; `None` for no limit but the budget.
     pub most_side: Option<u32>,
     /// The shape of tiles.
     pub shape: Shape,
@@ -171,8 +171,8 @@ pub struct Params {
 }
 
 impl Params {
-    /// A grid, and the memory for a tile of it; points that reach the cell in which they lie, no limit on sides, no
-    /// device.
+    /// Returns parameters for a grid, and for a budget of memory for each tile. By default a point reaches only the
+    /// cell in which it lies, sides have no limit, and no device computes.
     pub fn new(grid: GridSpec, budget: u64, model: Model) -> Self {
         let none = Model { fixed: 0, per_point: 0, per_cell: 0 };
         Self {
@@ -195,7 +195,7 @@ impl Params {
         budget: u64;
     }
 
-    /// Sets the most bytes of a tile on a device: the field of that name.
+    /// Sets the field `device_budget`: the most bytes of a tile on a device.
     pub fn device_budget(self, device_budget: impl Into<Option<u64>>) -> Self {
         Self { device_budget: device_budget.into(), ..self }
     }
@@ -215,7 +215,7 @@ impl Params {
         halo_has_cells: bool;
     }
 
-    /// Sets the most cells on a side of a tile: the field of that name.
+    /// Sets the field `most_side`: the most cells on a side of a tile.
     pub fn most_side(self, most_side: impl Into<Option<u32>>) -> Self {
         Self { most_side: most_side.into(), ..self }
     }

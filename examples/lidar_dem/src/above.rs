@@ -32,7 +32,8 @@ impl Floor {
     /// Opens a raster, and reads no values.
     ///
     /// # Errors
-    /// What is wrong with the file; one that does not say where it lies, or whose rows are turned or mirrored.
+    /// An error that says what is wrong with the file; one that does not say where it lies, or whose rows are turned or
+    /// mirrored.
     pub fn open(path: &Path) -> Result<Self> {
         let name = format!("--above {}", path.display());
         let file = ValuesFile::open(path).map_err(|error| anyhow::anyhow!("--above: {error}"))?;
@@ -53,7 +54,7 @@ impl Floor {
     /// Refuses a coordinate system that is not the ground's.
     ///
     /// # Errors
-    /// As said.
+    /// As stated above.
     pub fn require_system(&self, crs: Option<&Crs>) -> Result<()> {
         if let (Some(crs), Some(own)) = (crs, &self.crs)
             && let Err(difference) = crs.compare(own)

@@ -43,7 +43,7 @@ impl Breaklines {
     /// Reads lines.
     ///
     /// # Errors
-    /// What is wrong with the file, with the feature; a file without lines.
+    /// An error that says what is wrong with the file, with the feature; a file without lines.
     pub fn read(path: &Path) -> Result<Self> {
         let file = geo_io::read_lines(path).context("--breaklines")?;
         ensure!(!file.lines.is_empty(), "--breaklines {} has no lines", path.display());

@@ -26,7 +26,7 @@ impl Area {
     /// Reads polygons. What they hold is defined at [`geo_io::Polygons`].
     ///
     /// # Errors
-    /// What is wrong with the file, with the feature; a file without polygons.
+    /// An error that says what is wrong with the file, with the feature; a file without polygons.
     pub fn read(path: &Path) -> Result<Self> {
         let Features { shapes, crs, outside, notes, .. } =
             geo_io::read_polygons(path).context("--within")?;

@@ -57,7 +57,7 @@ pub fn of_tree(tree: &Quadtree) -> Option<Crs> {
 /// Names the first point that is not on the globe.
 ///
 /// # Errors
-/// As said.
+/// As stated above.
 pub fn require_globe(cloud: &Cloud, inputs: &[PathBuf]) -> Result<()> {
     let unit = unit_of(cloud.crs.as_ref());
     let is_off =

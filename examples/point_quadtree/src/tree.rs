@@ -137,7 +137,7 @@ impl FromStr for MethodName {
 /// Refuses another ending than that of trees: somebody wants a table or polygons.
 ///
 /// # Errors
-/// As said.
+/// As stated above.
 pub fn require_tree_name(path: &Path) -> Result<()> {
     ensure!(
         ending(path) == "qtree",

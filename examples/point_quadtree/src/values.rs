@@ -11,7 +11,7 @@ use serde_json::Value;
 /// Checks that names differ.
 ///
 /// # Errors
-/// As said.
+/// As stated above.
 pub fn check(names: &[String]) -> Result<()> {
     for (i, name) in names.iter().enumerate() {
         ensure!(!name.is_empty(), "--value: a name is missing between the commas");

@@ -61,7 +61,7 @@ impl Cloud {
     /// As [`read`](Self::read), of a ground that need not be a rectangle, with columns that may have further values.
     ///
     /// # Errors
-    /// As said there.
+    /// The errors of that function.
     pub fn read_of(
         paths: &[PathBuf],
         (args, columns): (&PointArgs, &CsvColumns),
@@ -75,7 +75,7 @@ impl Cloud {
     /// As [`read_of`](Self::read_of), with the number of each point.
     ///
     /// # Errors
-    /// As said there.
+    /// The errors of that function.
     pub fn read_numbered(
         paths: &[PathBuf],
         (args, columns): (&PointArgs, &CsvColumns),
@@ -259,7 +259,7 @@ impl Cloud {
     /// Refuses points if none lies within the bounds, which follow from `--bounds`.
     ///
     /// # Errors
-    /// As said.
+    /// As stated above.
     pub fn require_points_within(&self, b: &Bounds) -> Result<()> {
         let is_within = |i: usize| {
             let (x, y) = (self.x[i], self.y[i]);
@@ -296,7 +296,7 @@ impl Cloud {
     /// further values, and the heights if the run uses them.
     ///
     /// # Errors
-    /// As said.
+    /// As stated above.
     pub fn require_values_of_f32(
         &self,
         inputs: &[PathBuf],

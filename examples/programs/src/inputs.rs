@@ -65,7 +65,7 @@ impl Files {
     /// Finds the one raster that an input means.
     ///
     /// # Errors
-    /// As [`find`](Self::find), and for a catalogue of several.
+    /// The errors of [`find`](Self::find), and for a catalogue of several.
     pub fn one_raster(input: &Path, args: &CatalogueArgs) -> Result<Self> {
         let nowhere: Reach<'_> = &|_| Ok(None);
         let files = Self::find(&[input.to_owned()], Content::Rasters, args, None, nowhere)?;

@@ -80,7 +80,7 @@ impl<'a> Products<'a> {
     /// written as [`write_values`](Self::write_values) does.
     ///
     /// # Errors
-    /// Another format's name, a value that is what stands for none, and those of writing.
+    /// Another format's name, a value that is what stands for none, and the errors of writing.
     pub fn write_bands(
         &self,
         option: &str,

@@ -76,7 +76,7 @@ impl Shared {
 /// Refuses a file whose x and y are no place on a map, by the system that it states.
 ///
 /// # Errors
-/// As said.
+/// As stated above.
 pub fn require_map(path: &Path, crs: Option<&Crs>) -> Result<()> {
     match crs.filter(|crs| crs.is_geocentric()) {
         None => Ok(()),
@@ -92,7 +92,7 @@ pub fn require_map(path: &Path, crs: Option<&Crs>) -> Result<()> {
 /// of them says less of its heights.
 ///
 /// # Errors
-/// As said, with how the systems differ.
+/// As stated above, with how the systems differ.
 pub fn require_same_crs(
     (first, crs): (&Path, Option<&Crs>),
     (path, other): (&Path, Option<&Crs>),

@@ -49,7 +49,7 @@ impl Units {
     /// Refuses longitudes and latitudes of another body than the Earth, whose degrees have other lengths.
     ///
     /// # Errors
-    /// As said.
+    /// As stated above.
     pub fn require_earth(self) -> Result<()> {
         match self {
             Self::Degrees { other: Some(radius), .. } => bail!(
@@ -135,7 +135,7 @@ pub fn other_body(crs: &Crs) -> Option<f64> {
 /// the Earth.
 ///
 /// # Errors
-/// As said, with the option that asks for such a search.
+/// As stated above, with the option that asks for such a search.
 pub fn require_degrees(option: &str, crs: Option<&Crs>) -> Result<()> {
     let Some(crs) = crs.filter(|crs| crs.is_geographic()) else { return Ok(()) };
     if let Some(radius) = other_body(crs) {
@@ -182,7 +182,7 @@ pub fn default_resolution(crs: Option<&Crs>) -> Result<f64> {
 /// Refuses a default cell size that makes a grid of a few cells of many points.
 ///
 /// # Errors
-/// As said, with a suggestion: about one point a cell.
+/// As stated above, with a suggestion: about one point a cell.
 pub fn check_default(grid: &GridSpec, bounds: &Bounds, points: usize) -> Result<()> {
     const FEW: u32 = 8;
     if grid.width >= FEW || grid.height >= FEW || grid.cells() >= points as u64 {

@@ -32,7 +32,7 @@ impl Dem {
     /// Opens a DEM, and reads no heights. The caller gives the side of a cell for files that may not state it.
     ///
     /// # Errors
-    /// What is wrong with the file or its place.
+    /// An error that says what is wrong with the file or its place.
     pub fn open(path: &Path, cell_size: Option<f64>) -> Result<Self> {
         let file = ValuesFile::open(path)?;
         let (width, height) = file.size();
@@ -45,7 +45,7 @@ impl Dem {
     /// Refuses a DEM in degrees of another body than the Earth if a product depends on the length of a degree.
     ///
     /// # Errors
-    /// As said.
+    /// As stated above.
     pub fn require_lengths(&self, names: impl IntoIterator<Item = Name>) -> Result<()> {
         match names.into_iter().any(Name::needs_lengths) {
             true => self.lie.units.require_earth().with_context(|| self.path.display().to_string()),
@@ -164,7 +164,7 @@ impl<'a> Strip<'a> {
     /// them.
     ///
     /// # Errors
-    /// What is wrong with the file.
+    /// An error that says what is wrong with the file.
     pub fn rows(&mut self, rows: Range<usize>) -> Result<&[f32]> {
         let (width, height) = self.dem.size();
         if let Some(all) = &self.dem.all {

@@ -101,7 +101,7 @@ impl Drawing {
     /// The contour lines of a whole DEM, in its coordinates.
     ///
     /// # Errors
-    /// An infinite height, and those of terrain-grid.
+    /// An infinite height, and the errors of terrain-grid.
     pub fn lines(
         &self,
         (heights, dem): (&[f32], &Dem),

@@ -29,7 +29,7 @@ impl Whole<'_> {
     /// Writes a product whose rows `fill` gives, NaN where there is none.
     ///
     /// # Errors
-    /// What `fill` gives, a value that is NODATA, and those of writing.
+    /// What `fill` gives, a value that is NODATA, and the errors of writing.
     pub fn write(&self, output: Output, name: Name, fill: &mut FillRows) -> Result<()> {
         let (place, size, options) = (self.place, self.size, self.how.options());
         let (width, height) = (size.0 as usize, size.1 as usize);
@@ -60,7 +60,7 @@ impl Whole<'_> {
     /// Writes colours whose rows `fill` gives.
     ///
     /// # Errors
-    /// What `fill` gives, and those of writing.
+    /// What `fill` gives, and the errors of writing.
     pub fn write_colours(&self, output: Output, name: Name, fill: &mut FillRows<u8>) -> Result<()> {
         match format(name, output.path)? {
             Format::Png => geo_io::write_colour_rows(output, self.size, fill)?,

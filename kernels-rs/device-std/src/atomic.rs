@@ -84,7 +84,8 @@ pub unsafe fn store_u64(p: *mut u64, value: u64) {
     unsafe { AtomicU64::from_ptr(p) }.store(value, Relaxed)
 }
 
-/// Orders memory: whoever sees what this thread writes to global memory after the fence also sees what it wrote before.
+/// Orders this thread's writes to global memory: a thread that sees a write from after the fence also sees every write
+/// from before it.
 #[inline(always)]
 pub fn fence() {
     device::fence();
@@ -96,8 +97,7 @@ pub type Pair = [u64; 2];
 /// Reads `*p` whole: both words are of the same [`store_pair`].
 ///
 /// # Safety
-/// `p` is a valid address in global memory, aligned to 16 bytes, touched by `load_pair` and
-/// `store_pair` alone meanwhile.
+/// `p` is a valid address in global memory, aligned to 16 bytes. Meanwhile only `load_pair` and `store_pair` touch it.
 #[inline(always)]
 pub unsafe fn load_pair(p: *const Pair) -> Pair {
     // SAFETY: passed on to the caller.

@@ -92,8 +92,8 @@ impl<T: Plain + Word> BlockReduce<T> {
         Self { of_warps: carver.array(warps), warps }
     }
 
-    /// Combines all threads' values in the order of the threads: in a warp pairs first, then pairs of pairs; then the
-    /// warps' results likewise.
+    /// Combines all threads' values in the order of the threads. A warp combines pairs, then pairs of pairs, and so on;
+    /// then the warps' results are combined in the same way.
     ///
     /// `combine` is associative, as far as the caller cares; it need not commute. `identity` leaves what it is combined
     /// with unchanged.

@@ -25,9 +25,10 @@
 //!     return prefix + own before t
 //! ```
 //!
-//! A tile is *closed* if nothing before it changes its prefix: a segment begins in it. It publishes P at once, and sums
-//! begin there. A status is a [`Pair`]: the value's bits, and a tag with state and epoch. The epoch counts the launches
-//! over one control word, so the statuses of earlier launches are void, and nothing is cleared between launches.
+//! A tile is *closed* if nothing before it changes its prefix: a segment begins in it. A closed tile publishes P at
+//! once, and the sums of later tiles begin there. A status is a [`Pair`]: the value's bits, and a tag with state and
+//! epoch. The epoch counts the launches over one control word, so the statuses of earlier launches are void, and
+//! nothing is cleared between launches.
 //!
 //! # Why it is right
 //!
@@ -82,7 +83,7 @@ const PREFIX: u32 = 2;
 pub struct Ticket {
     /// The tile.
     pub tile: u64,
-    /// The launch, as the status array knows it: never 0.
+    /// The launch's number in the status array: never 0.
     pub epoch: u64,
 }
 

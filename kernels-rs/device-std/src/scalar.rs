@@ -12,7 +12,7 @@ pub trait Scalar: Plain + Word + PartialEq {
     /// Its bits, in the low end of 64.
     fn to_bits64(self) -> u64;
 
-    /// The number with these bits; those above its size are dropped.
+    /// Returns the number with these bits. Bits above the number's size are dropped.
     fn from_bits64(bits: u64) -> Self;
 
     /// Element `i` of a vector.

@@ -200,8 +200,8 @@ impl Carver {
         (SharedArray { offset, element: PhantomData }, SharedArray { offset, element: PhantomData })
     }
 
-    /// A carver that begins here. Its arrays overlay those that this carver gives from now on, for another phase of a
-    /// kernel with a barrier between them.
+    /// A carver that begins here. Its arrays overlap the arrays that this carver gives from now on. It is for another
+    /// phase of the kernel, after a barrier.
     #[inline(always)]
     pub const fn fork(&self) -> Self {
         Self { next: self.next }

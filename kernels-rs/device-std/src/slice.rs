@@ -6,11 +6,11 @@
 //!
 //! # The contract
 //!
-//! [`get`](In::get), [`set`](Out::set) and the other accesses are safe functions, and on a GPU they check
-//! nothing. Whoever makes a slice answers for each access through it and its copies:
+//! [`get`](In::get), [`set`](Out::set) and the other accesses are safe functions, and on a GPU they check nothing. The
+//! code that makes a slice answers for each access through it and its copies:
 //!
-//! 1. **Every index lies inside.** The software device checks that at each access, and reports kernel, thread,
-//!    slice and index of the first that does not.
+//! 1. **Every index lies inside.** The software device checks that at each access. It reports kernel, thread, slice and
+//!   index of the first access that does not.
 //! 2. **No two threads touch one element at the same time**, unless both read it or both access it by atomics.
 //!    "At the same time" is without a barrier, an atomic or the end of a launch between the two. Nothing checks
 //!    this for global memory.

@@ -121,8 +121,8 @@ pub fn index_1d() -> u64 {
     u64::from(block_idx_x()) * u64::from(block_dim_x()) + u64::from(thread_idx_x())
 }
 
-/// Waits for every thread of the block. What any of them wrote to shared and global memory before, all of them see
-/// after.
+/// Waits for every thread of the block. After it all threads see what any of them wrote to shared and global memory
+/// before.
 ///
 /// # Safety
 /// Every thread of the block must come to the same call.

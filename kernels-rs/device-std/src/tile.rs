@@ -264,7 +264,7 @@ impl<T: Scalar, const ROWS: usize> Tile<T, ROWS> {
     }
 
     /// The bits of the thread's vector in row `row`, from a bit array with one bit an element; 0 beyond the array. Bit
-    /// `i` is that of the vector's element `i` in the order of the scan. `bits` has a bit for each element of the
+    /// `i` belongs to the vector's element `i` in the order of the scan. `bits` has a bit for each element of the
     /// array, in whole words.
     #[inline(always)]
     pub fn load_bits(&self, bits: In<u32>, row: usize) -> u32 {

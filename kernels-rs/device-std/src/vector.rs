@@ -38,8 +38,8 @@ pub unsafe fn load(p: *const u8) -> Vector {
     }
 }
 
-/// [`load`] for data that nobody writes while the kernel runs: it may come through the read-only path of the cache,
-/// like `__ldg` in CUDA C++.
+/// Loads data that nobody writes while the kernel runs, like [`load`]. The load may take the read-only path of the
+/// cache, as `__ldg` does in CUDA C++.
 ///
 /// # Safety
 /// As [`load`], for as long as the kernel runs.

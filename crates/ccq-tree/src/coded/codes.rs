@@ -65,7 +65,7 @@ impl<T: Number> Codes<T> {
     /// The codes of these values: bins, where the parameters have some.
     ///
     /// # Errors
-    /// [`Error::Boundary`] and [`Error::Bins`]; [`Error::Core`] where there is not the memory.
+    /// [`Error::Boundary`] and [`Error::Bins`]; [`Error::Core`] where memory does not suffice.
     pub(crate) fn new(values: &[T], params: &CodedParams<T>) -> Result<Self> {
         if params.bins.is_empty() {
             return Self::distinct(values, params.nodata);
@@ -106,7 +106,7 @@ impl<T: Number> Codes<T> {
     /// The codes of a raster whose tiles have these, of which there is one at least.
     ///
     /// # Errors
-    /// [`Error::Core`] where there is not the memory.
+    /// [`Error::Core`] where memory does not suffice.
     pub(super) fn of_tiles(tiles: &[&Self]) -> Result<Self> {
         if tiles[0].are_bins {
             return Ok(tiles[0].clone());

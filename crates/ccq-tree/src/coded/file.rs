@@ -46,7 +46,7 @@ impl<T: Number> CodedTree<T> {
     /// As [`Tree::read`].
     ///
     /// # Errors
-    /// As [`Tree::read`].
+    /// The errors of [`Tree::read`].
     pub fn read(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         Ok(match node_kind(path)? {
@@ -64,7 +64,7 @@ impl<T: Number> CodedTree<T> {
     /// As [`Tree::map`]; what codes stand for is copied.
     ///
     /// # Errors
-    /// As [`Tree::read`].
+    /// The errors of [`Tree::read`].
     ///
     /// # Safety
     /// As [`Tree::map`].

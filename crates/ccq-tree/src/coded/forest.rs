@@ -33,11 +33,11 @@ pub struct CodedForest<T: Number> {
 impl<T: Number> CodedForest<T> {
     /// Returns the forest of trees that were built one by one ([`build_coded_tile`](crate::build_coded_tile)), row by row of tiles.
     ///
-    /// In memory are 20 bytes for each value of each tile, beside the trees.
+    /// Beside the trees it takes 20 bytes of memory for each value of each tile.
     ///
     /// # Errors
-    /// As [`Forest::of_trees`](crate::Forest::of_trees), where the parameters of all are the bins and NODATA;
-    /// [`Error::Core`](crate::Error::Core) where there is not the memory.
+    /// The errors of [`Forest::of_trees`](crate::Forest::of_trees), where the parameters of all are the bins and
+    /// NODATA; [`Error::Core`](crate::Error::Core) where memory does not suffice.
     pub fn of_trees(grid: GridSpec, tile_side: u32, trees: Vec<CodedTree<T>>) -> Result<Self> {
         let tiling = Tiling::new(grid, tile_side)?;
         let first = trees.first();
@@ -72,7 +72,7 @@ impl<T: Number> CodedForest<T> {
     /// Returns one tree for the whole raster: the same, byte for byte, as [`build_coded`](crate::build_coded) makes of it.
     ///
     /// # Errors
-    /// As [`Forest::merge`](crate::Forest::merge).
+    /// The errors of [`Forest::merge`](crate::Forest::merge).
     pub fn merge(mut self) -> Result<CodedTree<T>> {
         if self.trees.len() == 1
             && let Some(mut tree) = self.trees.pop()
@@ -104,7 +104,7 @@ impl<T: Number> CodedForest<T> {
     /// As [`Forest::merged`](crate::Forest::merged), with the codes in memory.
     ///
     /// # Errors
-    /// As [`merge`](Self::merge).
+    /// The errors of [`merge`](Self::merge).
     pub fn merged(&self) -> Result<CodedMerged<'_>> {
         let params = self.codes.params(self.nodata);
         let codes = Some(self.codes.part(self.nodata));

@@ -64,7 +64,7 @@ pub fn build_coded<'on, T: Number>(
 /// ```
 ///
 /// # Errors
-/// As [`build_tile`].
+/// The errors of [`build_tile`].
 pub fn build_coded_tile<'on, T: Number>(
     on: impl Into<On<'on>>,
     tile: GridView<'_, T>,
@@ -112,7 +112,7 @@ impl<T: Number> CodedTree<T> {
     /// [`statistics`](crate::statistics()) of the values, or of the numbers of bins.
     ///
     /// # Errors
-    /// As [`statistics`](crate::statistics()).
+    /// The errors of [`statistics`](crate::statistics()).
     pub fn statistics<'on>(&self, on: impl Into<On<'on>>, query: &Query) -> Result<Statistics> {
         let found = of_stored!(&self.tree, tree => crate::statistics(on, tree, query))?;
         let value = |code: Bound| self.codes.bound(code.to_f64() as u32);
@@ -122,7 +122,7 @@ impl<T: Number> CodedTree<T> {
     /// [`top_k`](crate::top_k()) of the values.
     ///
     /// # Errors
-    /// As [`top_k`](crate::top_k()).
+    /// The errors of [`top_k`](crate::top_k()).
     pub fn top_k<'on>(&self, on: impl Into<On<'on>>, k: usize, query: &Query) -> Result<Vec<Peak>> {
         if self.codes.are_bins() {
             return Err(Error::Binned { what: "a search for the greatest values" });

@@ -7,7 +7,7 @@ use gpu_core::GridSpec;
 use super::Codes;
 use crate::{Bound, Cell, Node, Number, Tree};
 
-/// The tree of a raster of values of any type, [built](crate::build_coded) of codes that stand for them.
+/// The tree of a raster with values of any type. It is [built](crate::build_coded) of codes that stand for the values.
 ///
 /// It is searched as a [`Tree`] is. Nodes cannot hold `f64`, `i64` and `u64`: each value that occurs has a code,
 /// which is exact. For other types of 32 bits, nodes take 8 bytes instead of 12 where codes are 65,535 or fewer, as

@@ -17,7 +17,7 @@ use crate::{Cell, Error, MAX_NODES, Params, Result, Tree};
 /// [`build`](crate::build()) on the CPU.
 ///
 /// # Errors
-/// As [`build`](crate::build()).
+/// The errors of [`build`](crate::build()).
 pub fn build<T: Cell>(
     raster: GridView<'_, T>,
     params: &Params,
@@ -31,7 +31,7 @@ pub fn build<T: Cell>(
 /// [`build_forest`](crate::build_forest()) on the CPU.
 ///
 /// # Errors
-/// As [`build_forest`](crate::build_forest()).
+/// The errors of [`build_forest`](crate::build_forest()).
 pub fn build_forest<T: Cell>(
     raster: GridView<'_, T>,
     tile_side: u32,
@@ -252,7 +252,7 @@ impl<E> Shared<E> {
     /// Returns some elements that follow each other.
     ///
     /// # Safety
-    /// They are in the array, hold values, and nobody else uses them meanwhile.
+    /// The elements are in the array and hold values, and nobody else uses them meanwhile.
     #[allow(clippy::mut_from_ref)]
     pub unsafe fn part(&self, index: u32, len: usize) -> &mut [E] {
         // SAFETY: passed on to the caller.

@@ -182,7 +182,8 @@ impl<T: Cell> Forest<T> {
     /// Every node is copied once, by all cores.
     ///
     /// # Errors
-    /// [`Error::TooManyNodes`](crate::Error::TooManyNodes), [`Error::Core`](crate::Error::Core) where there is not the memory.
+    /// [`Error::TooManyNodes`](crate::Error::TooManyNodes), [`Error::Core`](crate::Error::Core) where memory does not
+    /// suffice.
     pub fn merge(self) -> Result<Tree<T>> {
         if self.trees.len() == 1 {
             return self.into_single();

@@ -29,7 +29,8 @@ use crate::{Aggregate, Fielded, Fields, Number, Result};
 /// ```
 ///
 /// # Errors
-/// [`Error::Binned`](crate::Error::Binned) for a coded tree of bins; [`Error::Core`](crate::Error::Core) where there is not the memory.
+/// [`Error::Binned`](crate::Error::Binned) for a coded tree of bins; [`Error::Core`](crate::Error::Core) where memory
+/// does not suffice.
 pub fn fields<'t, T: Number, A: Aggregate<T>>(
     tree: impl Into<Fielded<'t, T>>,
     aggregate: A,

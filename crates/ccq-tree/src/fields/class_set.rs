@@ -41,7 +41,7 @@ impl<T: Number> Fields<'_, T, Classes> {
     /// Work: O(nodes), in 8 bytes a node.
     ///
     /// # Errors
-    /// [`Error::Core`](crate::Error::Core) where there is not the memory.
+    /// [`Error::Core`](crate::Error::Core) where memory does not suffice.
     pub fn in_set(&self, set: u64) -> Result<ClassSet> {
         let tree = self.of.tree;
         let mut nodes = host_memory::filled(Node::new(0, 0, 0), self.fields.len())?;

@@ -146,7 +146,7 @@ const TOGETHER: usize = 1 << 12;
 /// Work: O(nodes), in 8 bytes a node beside the fields.
 ///
 /// # Errors
-/// [`Error::Binned`] for a coded tree of bins; [`Error::Core`] where there is not the memory.
+/// [`Error::Binned`] for a coded tree of bins; [`Error::Core`] where memory does not suffice.
 pub(crate) fn of_nodes<'t, T: Number, A: Aggregate<T>>(
     of: Fielded<'t, T>,
     aggregate: A,

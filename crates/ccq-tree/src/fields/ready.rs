@@ -39,7 +39,7 @@ impl<S: Copy> Total<S> {
     }
 }
 
-/// A type of values and that of their sums.
+/// A type of values, and the type of their sums.
 pub trait Summed: Number {
     /// `i64`, `u64`, `i128`, `f64` or [`WideSum`].
     type Sum: bytemuck::Pod

@@ -27,7 +27,7 @@ const MAX_CELLS: u64 = 3 << 30;
 /// Example: see [`build`](crate::build()), called in [this form](crate::gpu#examples).
 ///
 /// # Errors
-/// As [`build`](crate::build()); [`Error::TooLarge`] also for more than 3 * 2^30 cells.
+/// The errors of [`build`](crate::build()); [`Error::TooLarge`] also for more than 3 * 2^30 cells.
 pub fn build<'a, T: Cell>(
     workspace: &mut Workspace,
     raster: impl Into<GridSlice<'a, T>>,
@@ -60,7 +60,7 @@ pub fn build<'a, T: Cell>(
 /// ```
 ///
 /// # Errors
-/// As [`build`], and [`Error::TileSide`].
+/// The errors of [`build`], and [`Error::TileSide`].
 pub fn build_forest<'a, T: Cell>(
     workspace: &mut Workspace,
     raster: impl Into<GridSlice<'a, T>>,
@@ -115,7 +115,7 @@ pub struct Bounded<T: Cell> {
 /// ```
 ///
 /// # Errors
-/// As [`build`], but for the number of nodes.
+/// The errors of [`build`], but for the number of nodes.
 pub fn build_with_capacity<'a, T: Cell>(
     workspace: &mut Workspace,
     raster: impl Into<GridSlice<'a, T>>,

@@ -56,7 +56,7 @@ impl<T: Number> DeviceCodedTree<T> {
     /// Copies a tree to the device. Waits for the copy.
     ///
     /// # Errors
-    /// [`Error::Core`](crate::Error::Core) where the device's memory does not do.
+    /// [`Error::Core`](crate::Error::Core) where the device's memory does not suffice.
     pub fn upload(gpu: &Gpu, tree: &CodedTree<T>) -> Result<Self> {
         let nodes = match &tree.tree {
             Stored::Short(tree) => Nodes::Short(DeviceTree::upload(gpu, tree)?),

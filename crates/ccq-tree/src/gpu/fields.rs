@@ -114,12 +114,13 @@ impl<'t, T: Cell, A: Resident<T>> DeviceFields<'t, T, A> {
         Condition::new(self.tree)
     }
 
-    /// Returns the field of all cells that satisfy all conditions, as [`Fields::total`](crate::Fields::total) gives it on the host, with
-    /// the same bits. Waits for the quadrants and their fields, which the host combines; so it cannot be captured.
+    /// Returns the field of all cells that satisfy all conditions, as [`Fields::total`](crate::Fields::total) gives it
+    /// on the host, with the same bits. The host combines the quadrants' fields and waits for them, so a graph cannot
+    /// hold this call.
     ///
     /// # Errors
-    /// As [`quadrants`](super::quadrants); [`Error::NeedsRaster`] where a range cuts through a bin, [`Error::Fields`] unless the first
-    /// condition's tree is this one.
+    /// The errors of [`quadrants`](super::quadrants); [`Error::NeedsRaster`] where a range cuts through a bin,
+    /// [`Error::Fields`] unless the first condition's tree is this one.
     pub fn total(
         &self,
         workspace: &mut Workspace,

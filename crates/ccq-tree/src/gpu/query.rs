@@ -299,7 +299,7 @@ pub fn count(
 /// Example: see [`quadrants`](crate::quadrants()), called in [this form](crate::gpu#examples).
 ///
 /// # Errors
-/// As [`quadrants`](crate::quadrants); conditions are at most [`MAX_CONDITIONS`].
+/// The errors of [`quadrants`](crate::quadrants); conditions are at most [`MAX_CONDITIONS`].
 pub fn quadrants(
     workspace: &mut Workspace,
     conditions: &[Condition<'_>],

@@ -8,13 +8,13 @@ use super::query::Condition;
 use super::results::DeviceRuns;
 use crate::{Connectivity, Query, Regions, Result};
 
-/// Returns the connected regions of the cells that satisfy all conditions, as [`regions`](crate::regions()) gives them on the host.
-/// Waits for the runs and their regions, which are the host's; so it cannot be captured.
+/// Returns the connected regions of the cells that satisfy all conditions, as [`regions`](crate::regions()) gives them
+/// on the host. The host needs the runs and their regions and waits for them, so a graph cannot hold this call.
 ///
 /// Example: see [`regions`](crate::regions()), called in [this form](crate::gpu#examples).
 ///
 /// # Errors
-/// As [`runs`](super::runs).
+/// The errors of [`runs`](super::runs).
 pub fn regions(
     workspace: &mut Workspace,
     conditions: &[Condition<'_>],

@@ -14,8 +14,8 @@ use crate::cell::{Keys, Ranges};
 use crate::params::Window;
 use crate::{Cell, Error, Peak, Quadrant, Query, Result, Run, Statistics};
 
-/// Returns a raster of the same sides, with 1 in the cells that satisfy all conditions and 0 in the others. The
-/// result is that of [`mask`](crate::mask()) on the host. Enqueues and returns; after one call it can be captured.
+/// Returns a raster of the same sides, with 1 in the cells that satisfy all conditions and 0 in the others.
+/// [`mask`](crate::mask()) on the host gives the same result. Enqueues and returns; after one call it can be captured.
 ///
 /// Example: see [`mask`](crate::mask()), called in [this form](crate::gpu#examples).
 ///
@@ -52,7 +52,7 @@ pub fn mask(
 /// Example: see [`runs`](crate::runs()), called in [this form](crate::gpu#examples).
 ///
 /// # Errors
-/// As [`mask`]; [`Error::TooManyRuns`] beyond 2^32 - 1.
+/// The errors of [`mask`]; [`Error::TooManyRuns`] beyond 2^32 - 1.
 pub fn runs(
     workspace: &mut Workspace,
     conditions: &[Condition<'_>],
@@ -163,7 +163,7 @@ fn bounds<T: Cell>(
 }
 
 /// Returns the `k` cells with the greatest values in a window, the greatest first. Among equal values the first in
-/// Z-order comes first. The result is that of [`top_k`](crate::top_k()) on the host. Waits for the cells, so it cannot
+/// Z-order comes first. [`top_k`](crate::top_k()) on the host gives the same result. Waits for the cells, so it cannot
 /// be captured.
 ///
 /// The least of the `k` values is found by bisection, with at most 32 counts. Then all leaves from that value on

@@ -24,7 +24,7 @@ impl<T: Cell> DeviceTree<T> {
     /// Copies a tree to the device. Waits for the copy.
     ///
     /// # Errors
-    /// [`Error::Core`](crate::Error::Core) where the device's memory does not do.
+    /// [`Error::Core`](crate::Error::Core) where the device's memory does not suffice.
     pub fn upload(gpu: &Gpu, tree: &Tree<T>) -> Result<Self> {
         Ok(Self {
             grid: tree.grid,
@@ -36,8 +36,8 @@ impl<T: Cell> DeviceTree<T> {
         })
     }
 
-    /// Takes columns as a tree of these level starts, which say how many nodes there are. What the nodes hold is not
-    /// checked: links that lead elsewhere lead nowhere, as [`quadrants`](super::quadrants) sees them.
+    /// Takes columns as a tree of these level starts, which say how many nodes there are. This function does not check
+    /// what the nodes hold. [`quadrants`](super::quadrants) takes a link out of the tree for no link.
     ///
     /// # Errors
     /// [`gpu_core::Error::Length`] unless there are as many nodes and, where cells may be NODATA, flags of those above

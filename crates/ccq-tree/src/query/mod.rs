@@ -561,8 +561,8 @@ fn lead<'a>(conditions: &[Condition<'a>]) -> &'a dyn Searched {
     trees.reduce(finer).expect("there is a condition")
 }
 
-/// Returns the grid of what a search finds: that of the tree with the smallest cells. Trees of other grids are searched
-/// at the centres of its cells.
+/// Returns the grid of what a search finds: the grid of the tree with the smallest cells. The search takes the values
+/// of other trees at the centres of these cells.
 ///
 /// ```
 /// use ccq_tree::{Condition, Params, build, search_grid};

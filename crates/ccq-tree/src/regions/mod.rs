@@ -72,7 +72,7 @@ pub struct Regions {
 
 /// Returns the connected regions of the cells that satisfy all conditions, in the order of their first cells. The same on every device.
 ///
-/// Work: that of [`runs`](crate::runs()), and as good as O(runs) to join them. On a GPU the runs are joined there.
+/// Cost: as [`runs`](crate::runs()), and close to O(runs) to join the runs. A GPU joins them itself.
 ///
 /// ```
 /// use ccq_tree::{Condition, Connectivity, Params, Query, Region, build, regions};
@@ -88,7 +88,7 @@ pub struct Regions {
 /// ```
 ///
 /// # Errors
-/// As [`runs`](crate::runs()).
+/// The errors of [`runs`](crate::runs()).
 pub fn regions<'on>(
     on: impl Into<On<'on>>,
     conditions: &[Condition<'_>],

@@ -38,7 +38,7 @@ impl Regions {
     /// Work: O(n log n) for n runs.
     ///
     /// # Errors
-    /// [`Error::Core`](crate::Error::Core) where there is not the memory.
+    /// [`Error::Core`](crate::Error::Core) where memory does not suffice.
     pub fn outlines(&self) -> Result<Vec<Outline>> {
         let parts = roots(&self.runs, Connectivity::Four)?;
         let mut pieces: HashMap<u32, Vec<Piece>> = HashMap::new();
@@ -54,8 +54,8 @@ impl Regions {
         Ok(outlines)
     }
 
-    /// Returns the outline of each region as polygons on the ground, where the cells of `grid` lie: its corners are
-    /// [`outlines`](Self::outlines)'. (Feature `geo`.)
+    /// Returns the outline of each region as polygons on the ground of `grid`, with the corners of
+    /// [`outlines`](Self::outlines). (Feature `geo`.)
     ///
     /// ```
     /// # fn main() -> ccq_tree::Result<()> {
@@ -75,7 +75,7 @@ impl Regions {
     /// ```
     ///
     /// # Errors
-    /// As [`outlines`](Self::outlines).
+    /// The errors of [`outlines`](Self::outlines).
     #[cfg(feature = "geo")]
     pub fn multi_polygons(
         &self,

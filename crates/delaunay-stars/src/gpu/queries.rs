@@ -38,9 +38,9 @@ pub struct DeviceCells {
     pub corner_y: Column<f64>,
 }
 
-/// Finds where places lie, exactly, for many places at once. The results are those of [`Walk::locate`](crate::Walk::locate), except
-/// that a place outside the hull may be beyond several sides: then either function may name another of them. **Waits** for the
-/// places' bits.
+/// Finds where places lie, exactly, for many places at once. [`Walk::locate`](crate::Walk::locate) gives the same
+/// results, with one exception. A place outside the hull may be beyond several sides, and the two functions may name
+/// different ones. **Waits** for the places' bits.
 ///
 /// Cost: the nearest site of each place, by a search in the index, and the triangles from there to the place.
 ///
@@ -99,10 +99,11 @@ pub fn locate<'a>(
     }
 }
 
-/// The values at places of the surface that is linear in each triangle (a TIN), from a value of each point; NaN outside the hull.
-/// As [`Triangulation::interpolate_linear`](crate::Triangulation::interpolate_linear), to the bit. **Waits** for the places' bits.
+/// Interpolates linearly in each triangle (a TIN), from one value a point; NaN outside the hull. The bits are the same
+/// as from [`Triangulation::interpolate_linear`](crate::Triangulation::interpolate_linear). **Waits** for the places'
+/// bits.
 ///
-/// Cost: that of [`locate`].
+/// Cost: as [`locate`].
 ///
 /// ```
 /// use delaunay_stars::gpu::{Workspace, interpolate_linear, triangulate};
@@ -126,7 +127,7 @@ pub fn locate<'a>(
 /// ```
 ///
 /// # Errors
-/// As [`locate`]; [`gpu_core::Error::Length`] where there are not as many values as points.
+/// The errors of [`locate`]; [`gpu_core::Error::Length`] where there are not as many values as points.
 pub fn interpolate_linear<'a>(
     workspace: &mut Workspace,
     triangulation: &DeviceTriangulation,
@@ -240,12 +241,13 @@ impl DeviceLocations {
         Ok(kinds.iter().zip(corners.chunks(3)).map(of).collect())
     }
 
-    /// What each place lies on: [`ON_SITE`](kernels::ON_SITE) to [`NOWHERE`](kernels::NOWHERE).
+    /// Returns the kind of each place, from [`ON_SITE`](kernels::ON_SITE) to [`NOWHERE`](kernels::NOWHERE): on a site,
+    /// on an edge, in a triangle, or outside.
     pub fn kinds(&self) -> &Column<u32> {
         &self.kinds
     }
 
-    /// Three points for each place; `u32::MAX` in place of corners that it does not have.
+    /// Returns three points for each place: the corners of what it lies on. Corners that are not there are `u32::MAX`.
     pub fn corners(&self) -> &Column<u32> {
         &self.corners
     }

@@ -128,7 +128,8 @@ impl Crs {
         Some((Self(Definition::Wkt(taken.text.into_owned())), taken.is_mended))
     }
 
-    /// The EPSG code that the system was given by or states of itself; of two codes, the horizontal one.
+    /// Returns the EPSG code that the system was made from or that its text states. Of a system with two codes it is
+    /// the horizontal one.
     pub fn epsg(&self) -> Option<u16> {
         match &self.0 {
             Definition::Epsg(code, _) => Some(*code),
@@ -253,8 +254,8 @@ impl Crs {
         }
     }
 
-    /// Compares two systems by what they are: by their codes where both have one, else by what defines them, that
-    /// is datum, projection, parameters and units. Names, citations and the way of writing do not count.
+    /// Compares two systems by their codes if both have one, else by datum, projection, parameters and units. Names,
+    /// citations and the way of writing do not count.
     ///
     /// If the systems count as the same, returns what a user should know: that only one of them says what its
     /// heights are.
@@ -329,8 +330,8 @@ impl Crs {
         }
     }
 
-    /// Whether the coordinates are those of space, which count from the middle of the Earth: no two of them are a place
-    /// on a map.
+    /// Whether the coordinates are geocentric: x, y and z from the middle of the Earth. No two of these are a place on
+    /// a map.
     pub fn is_geocentric(&self) -> bool {
         match &self.0 {
             // No name is taken of such a system.

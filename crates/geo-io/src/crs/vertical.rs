@@ -72,7 +72,8 @@ impl Heights {
         Self { code: Some(code), name: String::new(), datum, unit }
     }
 
-    /// The system of a name and a unit, of which either may be missing: a name may end with its unit, as those of the EPSG list do.
+    /// Returns the system of a name and a unit, either of which may be missing. Names of the EPSG list end with the
+    /// unit.
     pub fn of_name(name: String, unit: Option<f64>) -> Self {
         let (datum, lower) = (known_datum(&name), name.to_lowercase());
         let ending =

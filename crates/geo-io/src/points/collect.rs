@@ -20,7 +20,7 @@ impl<'a, 'k> Collector<'a, 'k> {
     /// No points yet, with this many further values each.
     ///
     /// # Errors
-    /// [`Error::NoAttribute`] for a filter by what the table does not have.
+    /// [`Error::NoAttribute`] if the filter names an attribute that the table lacks.
     pub fn new(
         path: &'a Path,
         filter: &'a Filter,

@@ -36,7 +36,7 @@ impl<'a> MultiFileReader<'a> {
         Self { filter, columns, at_once: rayon::current_num_threads(), is_checked: false }
     }
 
-    /// Limits the files at once, including those that were read before their turn.
+    /// Limits how many files are open at once, including files that were read before their turn.
     pub fn at_once(self, files: usize) -> Self {
         Self { at_once: files.max(1), ..self }
     }

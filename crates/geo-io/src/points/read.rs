@@ -19,8 +19,8 @@ use crate::{CsvColumns, Error, Result, stream};
 ///   geometries, and so do elevations where no column has the name. `.parquet` and `.gpkg` need geo-io's features
 ///   `parquet` and `geopackage`.
 ///
-/// The name `-` stands for standard input. What comes through it, or through a pipe without an ending, is LAS or
-/// LAZ where it begins so, else a table. LAS and LAZ from a pipe take as much space among the temporary files.
+/// The name `-` stands for standard input. Bytes from it, or from a pipe without an ending, are LAS or LAZ if they
+/// begin like that, else a table. LAS and LAZ from a pipe take as much space among the temporary files.
 ///
 /// `columns` names the columns of a table, and further values of each point. In a LAS file these are its fields
 /// ([`LasField`](crate::LasField)), which are decoded only where they are asked for. `progress` is told the share
@@ -113,7 +113,7 @@ pub(crate) fn read(
     read
 }
 
-/// Reads the header of a point file, and no points; `None` for a table, which has none.
+/// Reads the header of a point file, and no points; `None` for a table, which has no header.
 ///
 /// ```
 /// use geo_io::{LasPoints, read_header, write_las};
@@ -128,7 +128,7 @@ pub(crate) fn read(
 /// ```
 ///
 /// # Errors
-/// What is wrong with the file.
+/// An error that says what is wrong with the file.
 pub fn read_header(path: &Path) -> Result<Option<Header>> {
     match ending(path).as_str() {
         "las" | "laz" => las::read_header(path).map(Some),

@@ -41,10 +41,10 @@ pub(crate) struct AsciiGrid {
 }
 
 impl AsciiGrid {
-    /// Opens a grid, and goes through its text.
+    /// Opens a grid, and reads its text once.
     ///
     /// # Errors
-    /// What is wrong with the file: a field that is missing, too few values, what is no number.
+    /// An error that says what is wrong with the file: a missing field, too few values, or a word that is no number.
     pub fn open(path: &Path) -> Result<Self> {
         let (header, mut words) = Header::read(path)?;
         let (width, height) = header.size;

@@ -50,7 +50,7 @@ impl Georeference {
         Self { transform: grid.geotransform(), crs: crs.cloned() }
     }
 
-    /// Width and height of a pixel; `None` where they are not at right angles, to a millionth.
+    /// Returns the width and height of a pixel; `None` if its sides are not at right angles, to a millionth.
     pub fn pixel_sides(&self) -> Option<(f64, f64)> {
         let [_, ax, bx, _, ay, by] = self.transform;
         let (width, height) = (ax.hypot(ay), bx.hypot(by));
@@ -152,7 +152,7 @@ pub fn read_place(path: &Path) -> Result<RasterPlace> {
 #[derive(Default)]
 pub(crate) struct Place {
     pub georeference: Option<Georeference>,
-    /// What the files say that is not kept, and what to do about it. Examples are ground control points, a
+    /// What the files say that this crate does not keep, and what to do about it. Examples are ground control points, a
     /// reference system alone, a reference system that is not understood, and a damaged world file.
     pub notes: Vec<String>,
 }
@@ -185,7 +185,7 @@ impl Place {
     /// Returns the place of a picture. As in GDAL, a world file comes before the `.aux.xml`.
     ///
     /// # Errors
-    /// As [`Place::of_tiff`].
+    /// The errors of [`Place::of_tiff`].
     pub fn of_picture(path: &Path) -> Result<Self> {
         let beside = pam::Place::beside(path)?;
         let world = WorldFile::beside(path);
@@ -200,7 +200,7 @@ impl Place {
     /// Returns the place that a virtual raster states in its XML.
     ///
     /// # Errors
-    /// As [`Place::of_tiff`].
+    /// The errors of [`Place::of_tiff`].
     pub fn of_virtual(path: &Path, root: Node) -> Result<Self> {
         let stated = pam::Place::of(root).map_err(|reason| Error::malformed(path, reason))?;
         let mut place = Self::of(path, Stated::of_auxiliary(&stated), None, stated.crs.clone())?;

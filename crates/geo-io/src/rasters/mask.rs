@@ -136,7 +136,7 @@ impl fmt::Display for SiteValues {
 /// ```
 ///
 /// # Errors
-/// As [`read_raster`].
+/// The errors of [`read_raster`].
 pub fn read_mask(path: &Path, values: &SiteValues) -> Result<Mask> {
     if !is_in_parts(path) {
         let raster = read_raster(path, None)?;

@@ -57,7 +57,7 @@ impl MaskFile {
         self.0.value_bytes()
     }
 
-    /// Bytes that reading a window takes beside those of its values: of a TIFF, those of a block.
+    /// Returns how many bytes reading a window takes beside the window's values: in a TIFF, the bytes of a block.
     pub fn unpacking_bytes(&self) -> u64 {
         self.0.unpacking_bytes()
     }

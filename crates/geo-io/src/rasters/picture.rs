@@ -31,8 +31,8 @@ const RAMP: [[f32; 3]; 5] = [
 /// ```
 ///
 /// # Errors
-/// [`Error::Shape`] unless there are `width * height` values, [`Error::BadValue`] for a raster without
-/// cells, and those of writing.
+/// [`Error::Shape`] unless there are `width * height` values, [`Error::BadValue`] for a raster without cells, and the
+/// errors of writing.
 pub fn write_picture<'a>(
     output: impl Into<Output<'a>>,
     values: &[f32],
@@ -66,7 +66,7 @@ pub fn write_picture<'a>(
 ///
 /// # Errors
 /// [`Error::Shape`] unless there are `width * height` colours, [`Error::BadValue`] for a picture without pixels, and
-/// those of writing.
+/// the errors of writing.
 pub fn write_colours<'a>(
     output: impl Into<Output<'a>>,
     pixels: &[[u8; 4]],
@@ -102,7 +102,7 @@ pub fn write_colours<'a>(
 /// ```
 ///
 /// # Errors
-/// What `fill` gives, [`Error::BadValue`] for a picture without pixels, and those of writing.
+/// What `fill` gives, [`Error::BadValue`] for a picture without pixels, and the errors of writing.
 pub fn write_colour_rows<'a>(
     output: impl Into<Output<'a>>,
     size: (u32, u32),

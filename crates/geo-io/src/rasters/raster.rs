@@ -42,9 +42,9 @@ pub struct Raster {
 /// and a palette gives its indices. Blocks that a sparse file does not have are NODATA, or 0 where the file names
 /// none.
 ///
-/// The values of a PNG are those of a TIFF of the same picture: stored grey values of 1 to 16 bits, or the indices
-/// of a palette. A value or a palette entry that is transparent is NODATA. A picture with colours or with opacity
-/// is read where all pixels are grey and opaque.
+/// A PNG gives the same values as a TIFF of the same picture: stored grey values of 1 to 16 bits, or the indices of a
+/// palette. A value or a palette entry that is transparent is NODATA. A picture with colours or with opacity is read
+/// where all pixels are grey and opaque.
 ///
 /// The values of an ASCII grid (`.asc`) are integers of 32 bits. They are floats of 32 bits where a value or NODATA has a
 /// decimal point, and of 64 where an integer has more bits. From a virtual raster (`.vrt`) the one band is read. Its
@@ -126,7 +126,7 @@ impl RasterFile {
     /// Opens the first image of a TIFF, which has one band of f32, and reads no values.
     ///
     /// # Errors
-    /// What is wrong with the file.
+    /// An error that says what is wrong with the file.
     pub fn open(path: &Path) -> Result<Self> {
         let image = SampleFile::open(path)?;
         if image.sample_type != SampleType::F32 {

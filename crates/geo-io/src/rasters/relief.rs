@@ -35,7 +35,7 @@ const AMBIENT: f32 = 0.25;
 /// ```
 ///
 /// # Errors
-/// [`Error::Shape`], [`Error::BadValue`] for a raster without cells, and those of writing.
+/// [`Error::Shape`], [`Error::BadValue`] for a raster without cells, and the errors of writing.
 pub fn write_relief<'a>(
     output: impl Into<Output<'a>>,
     values: &[f32],
@@ -64,7 +64,7 @@ pub fn write_relief<'a>(
 /// ```
 ///
 /// # Errors
-/// As [`write_relief`].
+/// The errors of [`write_relief`].
 pub fn write_shade<'a>(
     output: impl Into<Output<'a>>,
     brightness: &[f32],
@@ -96,7 +96,7 @@ pub fn write_shade<'a>(
 /// ```
 ///
 /// # Errors
-/// What `fill` gives, and as [`write_shade`].
+/// What `fill` gives, and the errors of [`write_shade`].
 pub fn write_shade_rows<'a>(
     output: impl Into<Output<'a>>,
     size: (u32, u32),

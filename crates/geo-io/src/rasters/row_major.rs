@@ -107,7 +107,7 @@ mod arrays {
         /// The values as an array of rows and columns, without a copy. (Feature `ndarray`.)
         ///
         /// # Errors
-        /// As [`to_array`](Self::to_array).
+        /// The errors of [`to_array`](Self::to_array).
         pub fn into_array<T: NpyElement>(self) -> gpu_core::Result<Array2<T>> {
             let values = self.values.into_vec().map_err(|values| unfit::<T>(&values))?;
             Ok(Array2::from_shape_vec((self.height, self.width), values).expect(SHAPED))

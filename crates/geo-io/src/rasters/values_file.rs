@@ -142,7 +142,7 @@ impl ValuesFile {
         self.source.value_bytes()
     }
 
-    /// Bytes that reading a window takes beside those of its values: of a TIFF, those of a block.
+    /// Returns how many bytes reading a window takes beside the window's values: in a TIFF, the bytes of a block.
     pub fn unpacking_bytes(&self) -> u64 {
         self.source.unpacking_bytes()
     }
@@ -163,7 +163,8 @@ impl ValuesFile {
         self.source.notes()
     }
 
-    /// The values of a window, row by row, of the file's type; of one without cells their type alone.
+    /// Reads the values of a window, row by row, in the file's type. A window without cells gives no values, but their
+    /// type.
     ///
     /// # Errors
     /// [`Error::Malformed`] for a window beyond the raster and for what is wrong with the file, [`Error::OutOfMemory`].

@@ -56,7 +56,7 @@ impl VirtualRaster {
     /// Opens a virtual raster and its first source, and reads no values. `within` are the virtual rasters that it is a source of.
     ///
     /// # Errors
-    /// What is wrong with the file or a source; what is not read; a raster that is its own source.
+    /// An error that says what is wrong with the file or a source; what is not read; a raster that is its own source.
     pub fn open(path: &Path, within: &[PathBuf]) -> Result<Self> {
         let own = std::fs::canonicalize(path).map_err(|e| Error::read(path, e))?;
         let bad = |reason: String| Error::malformed(path, reason);

@@ -8,13 +8,13 @@ const MOST: u64 = 16 << 20;
 /// A world file.
 pub(crate) struct WorldFile {
     pub path: PathBuf,
-    /// The geotransform; `None` where it has not the six numbers of one.
+    /// Returns the geotransform; `None` if the text is not six numbers.
     pub transform: Option<[f64; 6]>,
 }
 
 impl WorldFile {
-    /// Reads the world file beside a raster, by the names that GDAL looks for: of `a.tif` that is `a.tfw`, `a.tifw` or
-    /// `a.wld`, in lower or upper case.
+    /// Reads the world file beside a raster, by the names that GDAL looks for: for `a.tif` these are `a.tfw`, `a.tifw`
+    /// or `a.wld`, in lower or upper case.
     pub fn beside(path: &Path) -> Option<Self> {
         let ending = path.extension()?.to_str()?.to_lowercase();
         let (first, last) = (ending.chars().next()?, ending.chars().last()?);

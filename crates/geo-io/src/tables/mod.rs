@@ -61,7 +61,7 @@ impl Field {
 /// The facts about a table before its rows are read.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct About {
-    /// Names of its columns, without that of the geometry.
+    /// The names of its columns, without the geometry's.
     pub columns: Vec<String>,
     /// How many of them, at the end, are parts of others.
     pub parts: usize,
@@ -152,7 +152,7 @@ pub(crate) fn open(path: &Path, kind: Kind) -> Result<Box<dyn Table>> {
 /// Gives each row of a table, with the fields of some columns. `name` says what a row is called: a row from 1, or a feature from 0.
 ///
 /// # Errors
-/// What is wrong with the file, with the row, and those of `take`.
+/// An error that says what is wrong with the file, with the row, and the errors of `take`.
 pub(crate) fn each(
     path: &Path,
     table: Box<dyn Table>,

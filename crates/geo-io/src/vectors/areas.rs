@@ -8,8 +8,8 @@ use crate::{Crs, Output, Properties, Result, Shape};
 /// The polygons of one feature, each its outer ring and its holes, of (x, y). A ring ends with the place that it
 /// began with.
 ///
-/// Files have polygons that cross themselves, holes that lie outside, and parts that overlap. What such a polygon
-/// holds is defined as in `make_valid` of GEOS, which GDAL uses, and is the same in all programs:
+/// Files have polygons that cross themselves, holes that lie outside, and parts that overlap. The rules for such
+/// polygons are those of `make_valid` in GEOS, which GDAL uses. They hold in all programs:
 ///
 /// - A ring holds the places that it winds around an odd number of times, so a bow tie holds two triangles. Spikes,
 ///   repeated vertices, the direction, and a ring that is drawn several times over make no difference.
@@ -18,8 +18,8 @@ use crate::{Crs, Output, Properties, Result, Shape};
 ///   [`read_polygons`](crate::read_polygons) makes it one.
 /// - A feature holds what any of its polygons holds: their union.
 ///
-/// The first rule is that of `make_valid`'s method "linework", GDAL's default. The others are those of its method
-/// "structure". "linework" takes overlapping parts and holes for lines too, and keeps every second area. But
+/// The first rule is from `make_valid`'s method "linework", GDAL's default. The other rules are from its method
+/// "structure". The method "linework" treats overlapping parts and holes as lines too, and keeps every second area. But
 /// whoever gives overlapping parts means their union.
 pub type Polygons = Vec<Vec<Vec<[f64; 2]>>>;
 
@@ -68,7 +68,7 @@ pub fn write_polygons<'a, P: Into<Properties>>(
 /// ```
 ///
 /// # Errors
-/// As [`write_lines`](crate::write_lines).
+/// The errors of [`write_lines`](crate::write_lines).
 pub fn write_shapes<'a, P: Into<Properties>>(
     output: impl Into<Output<'a>>,
     features: impl IntoIterator<Item = (P, Shape)>,

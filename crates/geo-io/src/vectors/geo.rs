@@ -26,7 +26,7 @@ impl Shape {
     /// ```
     ///
     /// # Errors
-    /// [`gpu_core::Error::Unfit`] for an empty Point, and for what has more coordinates than x and y.
+    /// [`gpu_core::Error::Unfit`] for an empty Point, and for a geometry with more coordinates than x and y.
     pub fn from_geo(row: usize, geometry: &impl GeometryTrait<T = f64>) -> gpu_core::Result<Self> {
         Ok(Parts::of(row, geometry)?.into())
     }

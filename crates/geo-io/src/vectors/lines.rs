@@ -136,7 +136,7 @@ fn of_code(code: u16) -> Option<String> {
 /// ```
 ///
 /// # Errors
-/// As [`write_lines`].
+/// The errors of [`write_lines`].
 pub fn write_flatgeobuf<'a, L: AsRef<[[f64; 2]]>>(
     output: impl Into<Output<'a>>,
     lines: impl IntoIterator<Item = Result<(f64, L)>>,

@@ -10,8 +10,8 @@ use crate::output::{write_atomic, write_file};
 use crate::vectors::lines::options;
 use crate::{Crs, Error, Output, Result};
 
-/// Writes triangles as binary PLY (Turk 1994, "The PLY polygon file format"): coordinates as doubles, so that those of a
-/// projected system keep their digits.
+/// Writes triangles as binary PLY (Turk 1994, "The PLY polygon file format"): coordinates are doubles, so that
+/// projected coordinates keep their digits.
 ///
 /// `triangles` name their corners by the numbers of `vertices`.
 ///
@@ -68,7 +68,7 @@ pub fn write_ply<'a>(
 /// ```
 ///
 /// # Errors
-/// As [`write_ply`].
+/// The errors of [`write_ply`].
 pub fn write_obj<'a>(
     output: impl Into<Output<'a>>,
     vertices: &[[f64; 3]],
@@ -106,7 +106,7 @@ pub fn write_obj<'a>(
 /// ```
 ///
 /// # Errors
-/// As [`write_ply`].
+/// The errors of [`write_ply`].
 pub fn write_flatgeobuf_mesh<'a>(
     output: impl Into<Output<'a>>,
     vertices: &[[f64; 3]],

@@ -35,7 +35,7 @@ pub enum Shape {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Features<S = Option<Shape>> {
-    /// What each is: `None`, or no polygons, for one without geometry, or whose geometry has no places.
+    /// Each feature's shape: `None`, or no polygons, if the feature has no geometry or its geometry has no places.
     pub shapes: Vec<S>,
     /// The properties of each.
     pub properties: Vec<Properties>,
@@ -157,7 +157,7 @@ pub fn has_features(path: &Path) -> Result<bool> {
 /// geometries. Reads a table only up to its first geometry.
 ///
 /// # Errors
-/// As [`read_features`], up to this geometry.
+/// The errors of [`read_features`], up to this geometry.
 pub fn begins_with_polygon(path: &Path) -> Result<bool> {
     let mut first = None;
     let read = rows(path, false, &mut |geometry, _| match geometry {

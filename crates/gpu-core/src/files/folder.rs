@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 use super::{end, folder_of, listed, lock, no_folder, sync_folder};
 use crate::Cancelled;
 
-/// A folder under a temporary name beside the one that it will be. Dropped, it is removed with all that is in it.
+/// A folder under a temporary name beside the one that it will be. If it is dropped, the folder and its contents are
+/// removed.
 ///
 /// # Example
 /// ```
@@ -36,7 +37,8 @@ impl UnfinishedFolder {
     /// Makes an empty folder beside `place`, whose own folder is there.
     ///
     /// # Errors
-    /// [`NoFolder`](super::NoFolder), [`Cancelled`] after [`remove_unfinished`](super::remove_unfinished), and those of the system.
+    /// [`NoFolder`](super::NoFolder), [`Cancelled`] after [`remove_unfinished`](super::remove_unfinished), and the
+    /// errors of the system.
     pub fn beside(place: &Path) -> Result<Self> {
         let folder = folder_of(place);
         if !folder.is_dir() {
@@ -51,7 +53,7 @@ impl UnfinishedFolder {
     /// Writes a file of the folder, and has it written to the disk. Several threads may do so at once.
     ///
     /// # Errors
-    /// As [`beside`](Self::beside); a file that is there.
+    /// The errors of [`beside`](Self::beside); a file that is there.
     pub fn add(&self, name: &Path, bytes: &[u8]) -> Result<()> {
         let mut folder = self.path.clone();
         for part in name.parent().into_iter().flat_map(Path::components) {

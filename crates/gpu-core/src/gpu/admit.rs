@@ -95,8 +95,8 @@ impl<T: Element> Column<T> {
 }
 
 impl Gpu {
-    /// Puts the work that is enqueued on this handle while the result lives in order with the
-    /// slice's own stream. To be called by every function that hands on a slice's address, to a launch or a copy.
+    /// While the result lives, work that is enqueued on this handle is in order with the slice's own stream. To be
+    /// called by every function that hands on a slice's address, to a launch or a copy.
     ///
     /// # Errors
     /// [`Error::OtherGpu`](crate::Error::OtherGpu) for memory of another device; [`Error::Captured`](crate::Error::Captured) for memory of another
@@ -110,7 +110,7 @@ impl Gpu {
     /// The same for a slice that is written.
     ///
     /// # Errors
-    /// As [`Gpu::admit`].
+    /// The errors of [`Gpu::admit`].
     pub fn admit_mut<'a, T>(&self, slice: impl Into<SliceMut<'a, T>>) -> Result<Writing<'a, T>> {
         let slice = slice.into();
         Ok(Writing { _order: self.order(slice.home, Access::Write)?, slice })
@@ -120,7 +120,7 @@ impl Gpu {
     /// so that it is enqueued whole or not at all.
     ///
     /// # Errors
-    /// As [`Gpu::admit`].
+    /// The errors of [`Gpu::admit`].
     pub fn check_argument(&self, slice: &impl Argument) -> Result<()> {
         match slice.home() {
             Some((home, access)) => self.order(Home::unpack(home), access).map(drop),

@@ -136,8 +136,7 @@ impl<T: Element> Column<T> {
     /// [`Graph`](crate::Graph), which works on the columns that it was captured with.
     ///
     /// # Errors
-    /// [`Error::Length`] unless both have as many elements, [`Error::Driver`], and those of
-    /// [`Gpu::admit`].
+    /// [`Error::Length`] unless both have as many elements, [`Error::Driver`], and the errors of [`Gpu::admit`].
     pub fn copy_from<'a>(&mut self, other: impl Into<Slice<'a, T>>) -> Result<()> {
         let gpu = self.owner.gpu.clone();
         gpu.copy(other, self)
@@ -156,7 +155,7 @@ impl<T: Element> Column<T> {
     /// the handle's stream.
     ///
     /// # Errors
-    /// As [`Column::to_host`]; [`Error::OutOfBounds`] unless there are as many.
+    /// The errors of [`Column::to_host`]; [`Error::OutOfBounds`] unless there are as many.
     pub fn first_to_host(&self, count: usize) -> Result<Vec<T>> {
         let (gpu, first) = (&self.owner.gpu, self.slice(0..count)?);
         let mut host = crate::host_memory::with_capacity::<T>(count)?;
@@ -205,7 +204,7 @@ impl<T: Element> fmt::Debug for Column<T> {
 }
 
 impl Gpu {
-    /// A column whose elements are to be written before they are read.
+    /// Returns a column whose elements must be written before they are read.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`]; nothing is leaked and the handle stays usable.

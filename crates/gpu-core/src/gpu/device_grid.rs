@@ -21,7 +21,7 @@ impl<T: Element> DeviceGrid<T> {
     /// Takes a column as the raster of `grid`.
     ///
     /// # Errors
-    /// [`Error::Length`](crate::Error::Length) unless there is an element for each cell, and as
+    /// [`Error::Length`](crate::Error::Length) unless there is an element for each cell, and the errors of
     /// [`GridSpec::check`].
     pub fn from_column(column: Column<T>, grid: GridSpec) -> Result<Self> {
         check_raster(column.len(), &grid)?;
@@ -66,7 +66,7 @@ impl<T: Element> DeviceGrid<T> {
     /// Enqueues a copy of as many elements, on the stream of this raster's column.
     ///
     /// # Errors
-    /// As [`Column::copy_from`].
+    /// The errors of [`Column::copy_from`].
     pub fn copy_from<'a>(&mut self, elements: impl Into<Slice<'a, T>>) -> Result<()> {
         self.column.copy_from(elements)
     }
@@ -79,7 +79,7 @@ impl<T: Element> DeviceGrid<T> {
     /// Copies the raster to the host. Waits for the stream.
     ///
     /// # Errors
-    /// As [`Column::to_host`].
+    /// The errors of [`Column::to_host`].
     pub fn to_host(&self) -> Result<Grid<T>> {
         Grid::new(self.column.to_host()?, self.grid)
     }
@@ -89,7 +89,7 @@ impl<'a, T> GridSlice<'a, T> {
     /// Takes a slice as the raster of `grid`.
     ///
     /// # Errors
-    /// [`Error::Length`](crate::Error::Length) unless there is an element for each cell, and as
+    /// [`Error::Length`](crate::Error::Length) unless there is an element for each cell, and the errors of
     /// [`GridSpec::check`].
     pub fn new(values: impl Into<Slice<'a, T>>, grid: GridSpec) -> Result<Self> {
         let values = values.into();

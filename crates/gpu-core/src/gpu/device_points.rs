@@ -4,8 +4,8 @@ use crate::{Column, Error, Extent, Gpu, Points, Result, Slice};
 
 /// Points in device memory, as columns of equal length, and what they lie between.
 ///
-/// Whoever makes them says the extent; `gpu_scan::gpu::extent` finds it on the device. A point or value
-/// outside of it gives results without meaning, but nothing is read or written beyond what was given.
+/// The caller gives their extent; `gpu_scan::gpu::extent` finds it on the device. A point or value outside of it gives
+/// results without meaning, but nothing is read or written beyond what was given.
 #[derive(Clone, Debug)]
 pub struct DevicePoints<'a> {
     x: Slice<'a, f64>,
@@ -107,7 +107,7 @@ impl UploadedPoints {
     /// The points, which lie within `extent`.
     ///
     /// # Errors
-    /// As [`DevicePoints::new`].
+    /// The errors of [`DevicePoints::new`].
     pub fn points(&self, extent: Extent) -> Result<DevicePoints<'_>> {
         DevicePoints::new(&self.x, &self.y, self.values.iter().map(Into::into), extent)
     }

@@ -29,8 +29,8 @@ impl Gpu {
     /// order of the calls. The handle keeps the stream and its context.
     ///
     /// # Errors
-    /// [`Error::ForeignContext`] unless the stream's context is the primary one of its device (`cuda_core`'s `Context::new` makes
-    /// such); those of [`Gpu::open`].
+    /// [`Error::ForeignContext`] unless the stream's context is the primary one of its device (`cuda_core`'s
+    /// `Context::new` makes such); the errors of [`Gpu::open`].
     pub fn from_cuda_core(stream: &Arc<CoreStream>) -> Result<Self> {
         let context = stream.context();
         driver::load(DeviceChoice::Cuda(context.ordinal() as u32))?;

@@ -27,7 +27,7 @@ const MEMPOOL_HANDLE: i32 = 17;
 /// Loads the driver that serves `choice` and initialises it, so that `cust` can be used.
 ///
 /// # Errors
-/// As [`Gpu::open`].
+/// The errors of [`Gpu::open`].
 pub fn cust_init(choice: DeviceChoice) -> Result<()> {
     driver::load(choice)
 }

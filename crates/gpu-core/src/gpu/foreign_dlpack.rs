@@ -60,11 +60,11 @@ impl<T: Element + DlpackElement + Send> Column<T> {
     /// on the column. (Feature `dlpack`.)
     ///
     /// # Errors
-    /// As [`Slice::from_dlpack`], and [`Error::Unfit`](crate::Error::Unfit) for a tensor that is read-only.
+    /// The errors of [`Slice::from_dlpack`], and [`Error::Unfit`](crate::Error::Unfit) for a tensor that is read-only.
     ///
     /// # Safety
-    /// The memory is what the tensor's descriptor says, is ready for what is enqueued on the handle's stream from now on, and nobody
-    /// else uses it while the column lives.
+    /// The memory is as the tensor's descriptor says. It is ready for work that is enqueued on the handle's stream from
+    /// now on. Nobody else uses it while the column lives.
     pub unsafe fn from_dlpack<M: ManagedTensorBase + 'static>(
         gpu: &Gpu,
         tensor: Managed<M>,
@@ -89,7 +89,8 @@ impl<T: Element + DlpackElement + Send> DeviceGrid<T> {
     /// `dlpack`.)
     ///
     /// # Errors
-    /// As [`Column::from_dlpack`]; [`Error::Shape`](crate::Error::Shape) where the sides differ from the grid's.
+    /// The errors of [`Column::from_dlpack`]; [`Error::Shape`](crate::Error::Shape) where the sides differ from the
+    /// grid's.
     ///
     /// # Safety
     /// As [`Column::from_dlpack`].
@@ -107,7 +108,7 @@ impl<T: Element + DlpackElement + Send> DeviceGrid<T> {
     /// Gives the raster as a tensor of `height` rows and `width` columns, as [`Column::into_dlpack`] does. (Feature `dlpack`.)
     ///
     /// # Errors
-    /// As [`Column::into_dlpack`].
+    /// The errors of [`Column::into_dlpack`].
     pub fn into_dlpack(self) -> Result<versioned::Dlpack> {
         let shape = [self.grid().height as usize, self.grid().width as usize];
         give(self.into_column(), shape)

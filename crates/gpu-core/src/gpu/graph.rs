@@ -53,8 +53,8 @@ impl Gpu {
         Ok(Graph::instantiate(capture.end()?)?)
     }
 
-    /// An error if a graph records what the calling thread enqueues on the handle: for what a graph cannot hold, or what must outlive
-    /// the graph.
+    /// Fails if a graph records what the calling thread enqueues on the handle. Functions call it for work that a graph
+    /// cannot hold, or memory that must outlive the graph.
     ///
     /// # Errors
     /// [`Error::Captured`] with `what`.
@@ -173,7 +173,7 @@ impl Graph {
     ///
     /// # Safety
     /// Columns that were made before the capture and are used in it stay allocated until the stream has passed the
-    /// launch. What each captured call requires of their contents still holds.
+    /// launch. Their contents must still satisfy what each captured call requires.
     pub unsafe fn launch(&self) -> Result<()> {
         let gpu = &self.recorded.gpu;
         if gpu.stream.recording().is_some() {

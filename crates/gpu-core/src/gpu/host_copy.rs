@@ -56,8 +56,8 @@ impl Gpu {
     /// Enqueues a copy from the host on this handle's stream. From pageable memory the call returns when the memory
     /// has been read; from [`PageLocked`] memory at once.
     ///
-    /// From 4 MiB on, pageable memory is copied in pieces, by rayon's threads. They use 64 MiB of page-locked
-    /// memory that the device keeps for such copies. With enough threads the rate is near that of page-locked
+    /// From 4 MiB on, pageable memory is copied in pieces, by rayon's threads. They use 64 MiB of page-locked memory
+    /// that the device keeps for such copies. With enough threads the rate is nearly as high as from page-locked
     /// memory.
     ///
     /// # Errors
@@ -81,7 +81,7 @@ impl Gpu {
     /// once.
     ///
     /// # Errors
-    /// As [`Gpu::enqueue_write`].
+    /// The errors of [`Gpu::enqueue_write`].
     ///
     /// # Safety
     /// Nobody touches `host` until the stream has passed the copy, and the stream passes it after
@@ -98,13 +98,13 @@ impl Gpu {
         }
     }
 
-    /// [`Gpu::enqueue_write`] that does not hold the calling thread up, from pageable memory either: the copy is
-    /// under way, beside those that were begun before and after. What is enqueued on this handle's stream
-    /// meanwhile may come before it or after; [`Copying::order_before`] tells a handle to come after. Pageable memory goes
-    /// by rayon's threads from 128 KiB on; less of it is copied before the call returns.
+    /// Begins a copy like [`Gpu::enqueue_write`], without waiting for it, from pageable memory too. Several such copies
+    /// run beside each other. Work that is enqueued on this handle's stream meanwhile may run before the copy or after
+    /// it; [`Copying::order_before`] makes a handle wait for it. Pageable memory goes by rayon's threads from 128 KiB
+    /// on; less of it is copied before the call returns.
     ///
     /// # Errors
-    /// As [`Gpu::enqueue_write`].
+    /// The errors of [`Gpu::enqueue_write`].
     ///
     /// # Safety
     /// As [`Gpu::enqueue_write`]; and `host` and `to` stay until the [`Copying`] was waited for or dropped, and
@@ -131,11 +131,11 @@ impl Gpu {
         self.copying()
     }
 
-    /// [`Gpu::enqueue_read`] that does not hold the calling thread up, to pageable memory either, of what lies
-    /// there behind the work that is enqueued on `after` by now.
+    /// Begins a copy like [`Gpu::enqueue_read`], without waiting for it, to pageable memory too. The copy comes after
+    /// the work that is on `after` by now.
     ///
     /// # Errors
-    /// As [`Gpu::enqueue_read`], and [`Error::OtherGpu`] for a handle to another device.
+    /// The errors of [`Gpu::enqueue_read`], and [`Error::OtherGpu`] for a handle to another device.
     ///
     /// # Safety
     /// Nobody touches `host` or writes to `from`, and both stay, until the [`Copying`] was waited for or dropped,

@@ -55,9 +55,9 @@ impl Gpu {
     /// A later call that waits reports what fails while the kernel runs.
     ///
     /// # Safety
-    /// The arguments meet the kernel's own safety section. Memory behind raw pointers belongs to this handle's
-    /// device, and is admitted. It stays allocated until the stream has passed the launch. A
-    /// [`Column`](crate::Column) of this handle that is dropped after the call does.
+    /// The arguments meet the kernel's own safety section. Memory behind raw pointers belongs to this handle's device,
+    /// and is admitted. It stays allocated until the stream has passed the launch. A [`Column`](crate::Column) of this
+    /// handle may be dropped after the call: its memory stays long enough.
     pub unsafe fn enqueue<A: Arguments>(
         &self,
         kernel: Kernel<A>,

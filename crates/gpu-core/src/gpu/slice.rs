@@ -87,7 +87,7 @@ impl<'a, T> Slice<'a, T> {
         Self { start, len, home, elements: PhantomData }
     }
 
-    /// A slice of device memory that no column of ours owns.
+    /// Returns a slice of device memory that no [`Column`] owns.
     ///
     /// # Safety
     /// The `len` elements from `start` on are device memory, aligned and initialised when the work
@@ -166,7 +166,7 @@ impl<'a, T> SliceMut<'a, T> {
         Self { start, len, home, elements: PhantomData }
     }
 
-    /// A slice of device memory that no column of ours owns.
+    /// Returns a slice of device memory that no [`Column`] owns.
     ///
     /// # Safety
     /// The `len` elements from `start` on are device memory and aligned, and nobody else touches
@@ -227,8 +227,7 @@ impl Gpu {
     /// Enqueues a copy on the device, on this handle's stream.
     ///
     /// # Errors
-    /// [`Error::Length`] unless both have as many elements, [`Error::Driver`], and those of
-    /// [`Gpu::admit`].
+    /// [`Error::Length`] unless both have as many elements, [`Error::Driver`], and the errors of [`Gpu::admit`].
     pub fn copy<'a, 'b, T: Element>(
         &self,
         from: impl Into<Slice<'a, T>>,

@@ -55,7 +55,7 @@ pub fn scan_columns<T: Number, O: ScanOperator<T>>(
 /// ```
 ///
 /// # Errors
-/// As [`scan_columns`].
+/// The errors of [`scan_columns`].
 pub fn scan_columns_in_place<T: Number, O: ScanOperator<T>>(
     operator: O,
     how: Scan<T>,

@@ -77,8 +77,8 @@ pub fn gather<T: Number, I: Index>(indices: &[I], input: &[T], output: &mut [T])
     Ok(())
 }
 
-/// `output[indices[i]] = input[i]`. Indices are distinct: of elements with the same, the last is
-/// written. An element whose index lies beyond the output is not written. On one core.
+/// `output[indices[i]] = input[i]`. Indices should be distinct: if elements share an index, the last one is written. An
+/// element whose index lies beyond the output is not written. It runs on one core.
 ///
 /// ```
 /// let mut output = [-1; 4];

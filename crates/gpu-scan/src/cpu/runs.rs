@@ -53,8 +53,8 @@ pub fn reduce_by_key<K: Number, T: Number, O: ReduceOperator<T>>(
     Ok((unique(keys), totals.into_iter().map(cast).collect()))
 }
 
-/// The combination of each segment's elements: that of `offsets[s]..offsets[s + 1]`, as
-/// [`reduce`](super::reduce) gives it for an empty one.
+/// Combines the elements of each segment; segment s is `offsets[s]..offsets[s + 1]`. An empty segment has the result of
+/// [`reduce`](super::reduce) for no elements.
 ///
 /// ```
 /// use gpu_scan::{Sum, cpu};
@@ -65,7 +65,7 @@ pub fn reduce_by_key<K: Number, T: Number, O: ReduceOperator<T>>(
 /// ```
 ///
 /// # Errors
-/// As [`segmented_scan`](super::segmented_scan).
+/// The errors of [`segmented_scan`](super::segmented_scan).
 pub fn segmented_reduce<T: Number, O: ReduceOperator<T>>(
     operator: O,
     offsets: &[u64],

@@ -72,7 +72,7 @@ pub fn scan_in_place<T: Number, O: ScanOperator<T>>(
 /// ```
 ///
 /// # Errors
-/// As [`scan`], also for another length of the keys.
+/// The errors of [`scan`], also for another length of the keys.
 pub fn scan_by_key<T: Number, K: Number, O: ScanOperator<T>>(
     operator: O,
     how: Scan<T>,
@@ -121,9 +121,9 @@ pub fn scan_by_key_in_place<T: Number, K: Number, O: ScanOperator<T>>(
 /// ```
 ///
 /// # Errors
-/// As [`scan`]; [`TooManySegments`](crate::Error::TooManySegments) for more segments than
-/// elements; [`SegmentOffset`](crate::Error::SegmentOffset) unless the offsets rise from 0 to the
-/// number of elements (which the GPU does not check).
+/// The errors of [`scan`]; [`TooManySegments`](crate::Error::TooManySegments) for more segments than elements;
+/// [`SegmentOffset`](crate::Error::SegmentOffset) unless the offsets rise from 0 to the number of elements (which the
+/// GPU does not check).
 pub fn segmented_scan<T: Number, O: ScanOperator<T>>(
     operator: O,
     how: Scan<T>,
@@ -148,7 +148,7 @@ pub fn segmented_scan<T: Number, O: ScanOperator<T>>(
 /// ```
 ///
 /// # Errors
-/// As [`segmented_scan`].
+/// The errors of [`segmented_scan`].
 pub fn segmented_scan_in_place<T: Number, O: ScanOperator<T>>(
     operator: O,
     how: Scan<T>,
@@ -171,7 +171,7 @@ pub fn segmented_scan_in_place<T: Number, O: ScanOperator<T>>(
 /// ```
 ///
 /// # Errors
-/// As [`scan`], also for an input that is not whole rows.
+/// The errors of [`scan`], also for an input that is not whole rows.
 pub fn scan_rows<T: Number, O: ScanOperator<T>>(
     operator: O,
     how: Scan<T>,

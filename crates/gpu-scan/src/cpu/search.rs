@@ -36,7 +36,7 @@ pub fn lower_bound<T: Number>(sorted: &[T], queries: &[T], output: &mut [u64]) -
 /// ```
 ///
 /// # Errors
-/// As [`lower_bound`].
+/// The errors of [`lower_bound`].
 pub fn upper_bound<T: Number>(sorted: &[T], queries: &[T], output: &mut [u64]) -> Result<()> {
     bounds(sorted, queries, output, true)
 }

@@ -52,8 +52,8 @@ pub fn partition<T: Number>(predicate: Predicate<T>, input: &[T]) -> (Vec<T>, Ve
     (select_if(predicate, input), select_if(predicate.not(), input))
 }
 
-/// The elements less than `low`, those from `low` to `high`, both included, and all others (NaN
-/// among them), in their order.
+/// Returns three lists, each in the order of the elements: elements below `low`, elements from `low` to `high` (both
+/// included), and all others, such as NaN.
 ///
 /// ```
 /// let [low, middle, high] = gpu_scan::cpu::partition_three((3, 5), &[9, 3, 1, 5, 2])?;

@@ -48,7 +48,7 @@ pub fn sort<K: Key>(sort: Sort, keys: &[K]) -> Result<Vec<K>> {
 /// ```
 ///
 /// # Errors
-/// As [`sort`].
+/// The errors of [`sort`].
 pub fn sort_in_place<K: Key>(sort: Sort, keys: &mut [K]) -> Result<()> {
     K::Bits::sort(Rank::new::<K>(&sort)?, cast_slice_mut(keys));
     Ok(())
@@ -65,7 +65,7 @@ pub fn sort_in_place<K: Key>(sort: Sort, keys: &mut [K]) -> Result<()> {
 /// ```
 ///
 /// # Errors
-/// As [`sort`]; [`Length`](gpu_core::Error::Length) unless there is a value for each key.
+/// The errors of [`sort`]; [`Length`](gpu_core::Error::Length) unless there is a value for each key.
 pub fn sort_pairs<K: Key, V: Payload>(
     sort: Sort,
     keys: &[K],
@@ -88,7 +88,7 @@ pub fn sort_pairs<K: Key, V: Payload>(
 /// ```
 ///
 /// # Errors
-/// As [`sort_pairs`].
+/// The errors of [`sort_pairs`].
 pub fn sort_pairs_in_place<K: Key, V: Payload>(
     sort: Sort,
     keys: &mut [K],
@@ -114,7 +114,7 @@ pub fn sort_pairs_in_place<K: Key, V: Payload>(
 /// ```
 ///
 /// # Errors
-/// As [`sort`]; [`TooLarge`](crate::Error::TooLarge) where an index might not fit `I`.
+/// The errors of [`sort`]; [`TooLarge`](crate::Error::TooLarge) where an index might not fit `I`.
 pub fn argsort<K: Key, I: Index>(sort: Sort, keys: &[K]) -> Result<Vec<I>> {
     let rank = Rank::new::<K>(&sort)?;
     I::check(keys.len())?;
@@ -130,7 +130,7 @@ pub fn argsort<K: Key, I: Index>(sort: Sort, keys: &[K]) -> Result<Vec<I>> {
     Ok(indices)
 }
 
-/// Each segment's keys in order, stably: those of segment s are `offsets[s]..offsets[s + 1]`.
+/// Sorts the keys of each segment, stably; segment s is `offsets[s]..offsets[s + 1]`.
 ///
 /// ```
 /// use gpu_scan::{Sort, cpu};
@@ -142,9 +142,8 @@ pub fn argsort<K: Key, I: Index>(sort: Sort, keys: &[K]) -> Result<Vec<I>> {
 /// ```
 ///
 /// # Errors
-/// As [`sort`]; [`SegmentOffset`](crate::Error::SegmentOffset) unless offsets rise from 0 to the
-/// number of keys, [`TooManySegments`](crate::Error::TooManySegments) for more segments than
-/// elements.
+/// The errors of [`sort`]; [`SegmentOffset`](crate::Error::SegmentOffset) unless offsets rise from 0 to the number of
+/// keys, [`TooManySegments`](crate::Error::TooManySegments) for more segments than elements.
 pub fn segmented_sort<K: Key>(sort: Sort, offsets: &[u64], keys: &[K]) -> Result<Vec<K>> {
     check_rising(offsets, keys.len())?;
     let rank = Rank::new::<K>(&sort)?;
@@ -184,7 +183,7 @@ fn cut<'a, T>(offsets: &[u64], mut rest: &'a mut [T]) -> Vec<&'a mut [T]> {
 /// ```
 ///
 /// # Errors
-/// As [`segmented_sort`]; [`Length`](gpu_core::Error::Length) unless there is a value for each key.
+/// The errors of [`segmented_sort`]; [`Length`](gpu_core::Error::Length) unless there is a value for each key.
 pub fn segmented_sort_pairs<K: Key, V: Payload>(
     sort: Sort,
     offsets: &[u64],

@@ -130,8 +130,8 @@ pub(super) unsafe fn enqueue_gather<I: Copy, B: kernels::gather::Instance<I> + C
     unsafe { launch(workspace, B::KERNEL, len.div_ceil(MOVED), arguments) }
 }
 
-/// `output[indices[i]] = input[i]`. Indices are distinct: of elements with the same, some one is
-/// written. An element whose index lies beyond the output is not written.
+/// `output[indices[i]] = input[i]`. Indices should be distinct: if elements share an index, any one of them is written.
+/// An element whose index lies beyond the output is not written.
 ///
 /// Example: see [`cpu::scatter`](crate::cpu::scatter()), called in [this form](crate::gpu#examples).
 ///

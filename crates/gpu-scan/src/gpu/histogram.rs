@@ -21,8 +21,8 @@ use crate::number::{Count, Direction, Number, total_order};
 /// equal ones nothing is counted. Bounds are on the device, so bounds that fall or are NaN give no error: then
 /// every element is counted somewhere.
 ///
-/// No bound is above the greatest value of an integer type. To count every value of `u8`, take the bounds 0 to 255:
-/// the elements at or above the last bound are those of value 255.
+/// No bound is above the greatest value of an integer type. To count every value of `u8`, take the bounds 0 to 255: the
+/// elements at or above the last bound have the value 255.
 ///
 /// Cost: one read of each element, and log2(bins) steps for it, except for `u8`.
 ///
@@ -75,8 +75,8 @@ pub fn histogram<'a, T: Number, C: Count>(
 /// Example: see [`cpu::histogram_even`](crate::cpu::histogram_even()), called in [this form](crate::gpu#examples).
 ///
 /// # Errors
-/// As [`histogram`]; [`Bins`](Error::Bins) for no bin, for bounds that are not finite, and unless
-/// `lower` is less than `upper`.
+/// The errors of [`histogram`]; [`Bins`](Error::Bins) for no bin, for bounds that are not finite, and unless `lower` is
+/// less than `upper`.
 pub fn histogram_even<'a, T: Number, C: Count>(
     workspace: &mut Workspace,
     (lower, upper): (T, T),

@@ -7,8 +7,8 @@
 //! # Examples
 //!
 //! Each function shares the example of its twin in [`cpu`](crate::cpu). Slices are columns here, and grids are
-//! [`DeviceGrid`](gpu_core::DeviceGrid)s, which know their width. What the twin returns is written to columns that the
-//! caller provides. The forms of the calls are:
+//! [`DeviceGrid`](gpu_core::DeviceGrid)s, which know their width. Where the twin on the host returns values, the call
+//! writes them to columns that the caller provides. The forms of the calls are:
 //!
 //! ```
 //! use gpu_core::{DeviceChoice, DeviceGrid, Gpu, GridSpec};

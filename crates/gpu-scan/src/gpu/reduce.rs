@@ -67,7 +67,7 @@ pub fn index_of_min<'a, T: Number>(
 /// Example: see [`cpu::index_of_max`](crate::cpu::index_of_max()), called in [this form](crate::gpu#examples).
 ///
 /// # Errors
-/// As [`index_of_min`].
+/// The errors of [`index_of_min`].
 pub fn index_of_max<'a, T: Number>(
     workspace: &mut Workspace,
     input: impl Into<Slice<'a, T>>,

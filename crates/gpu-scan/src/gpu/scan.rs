@@ -51,7 +51,7 @@ pub fn scan_in_place<'a, T: Number, O: ScanOperator<T>>(
 /// Example: see [`cpu::scan_by_key`](crate::cpu::scan_by_key()), called in [this form](crate::gpu#examples).
 ///
 /// # Errors
-/// As [`scan`], also for another length of the keys.
+/// The errors of [`scan`], also for another length of the keys.
 pub fn scan_by_key<'a, T: Number, K: Number, O: ScanOperator<T>>(
     workspace: &mut Workspace,
     operator: O,
@@ -71,7 +71,7 @@ pub fn scan_by_key<'a, T: Number, K: Number, O: ScanOperator<T>>(
 /// form](crate::gpu#examples).
 ///
 /// # Errors
-/// As [`scan_by_key`].
+/// The errors of [`scan_by_key`].
 pub fn scan_by_key_in_place<'a, T: Number, K: Number, O: ScanOperator<T>>(
     workspace: &mut Workspace,
     operator: O,
@@ -114,7 +114,7 @@ pub fn segmented_scan<'a, T: Number, O: ScanOperator<T>>(
 /// form](crate::gpu#examples).
 ///
 /// # Errors
-/// As [`segmented_scan`].
+/// The errors of [`segmented_scan`].
 pub fn segmented_scan_in_place<'a, T: Number, O: ScanOperator<T>>(
     workspace: &mut Workspace,
     operator: O,
@@ -132,7 +132,7 @@ pub fn segmented_scan_in_place<'a, T: Number, O: ScanOperator<T>>(
 /// Example: see [`cpu::scan_rows`](crate::cpu::scan_rows()), called in [this form](crate::gpu#examples).
 ///
 /// # Errors
-/// As [`scan`], for grids of different size.
+/// The errors of [`scan`], for grids of different size.
 pub fn scan_rows<T: Number, O: ScanOperator<T>>(
     workspace: &mut Workspace,
     operator: O,

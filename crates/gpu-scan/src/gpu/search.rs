@@ -37,7 +37,7 @@ pub fn lower_bound<'a, T: Number>(
 /// Example: see [`cpu::upper_bound`](crate::cpu::upper_bound()), called in [this form](crate::gpu#examples).
 ///
 /// # Errors
-/// As [`lower_bound`].
+/// The errors of [`lower_bound`].
 pub fn upper_bound<'a, T: Number>(
     workspace: &mut Workspace,
     sorted: impl Into<Slice<'a, T>>,

@@ -24,8 +24,8 @@ const MAX_SEGMENTS: u64 = 1 << 32;
 /// Offsets must rise from 0 to the number of keys. They are on the device, so other offsets give no error. Then the
 /// keys come in some order, each once. Without any segment no keys are written.
 ///
-/// Cost: for keys of 4 bytes by all their bits, a sort of keys of 8 bytes, by as many bits as key and segment have,
-/// and two passes. Otherwise two sorts of pairs and a gather.
+/// Cost for keys of 4 bytes and all their bits: two passes, and a sort of keys of 8 bytes. That sort takes the bits of
+/// the key and of the segment's number. For other keys: two sorts of pairs and a gather.
 ///
 /// Example: see [`cpu::segmented_sort`](crate::cpu::segmented_sort()), called in [this form](crate::gpu#examples).
 ///
@@ -56,7 +56,7 @@ pub fn segmented_sort<'a, K: Key>(
 /// form](crate::gpu#examples).
 ///
 /// # Errors
-/// As [`segmented_sort`], for all arrays.
+/// The errors of [`segmented_sort`], for all arrays.
 #[allow(clippy::too_many_arguments)]
 pub fn segmented_sort_pairs<'a, K: Key, V: Payload>(
     workspace: &mut Workspace,

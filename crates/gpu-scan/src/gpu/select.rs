@@ -36,7 +36,7 @@ pub fn select_if<'a, T: Number>(
 /// Example: see [`cpu::select_flagged`](crate::cpu::select_flagged()), called in [this form](crate::gpu#examples).
 ///
 /// # Errors
-/// As [`select_if`], also for another length of the flags.
+/// The errors of [`select_if`], also for another length of the flags.
 pub fn select_flagged<'a, T: Number>(
     workspace: &mut Workspace,
     flags: impl Into<Slice<'a, u8>>,
@@ -56,7 +56,7 @@ pub fn select_flagged<'a, T: Number>(
 /// Example: see [`cpu::unique`](crate::cpu::unique()), called in [this form](crate::gpu#examples).
 ///
 /// # Errors
-/// As [`select_if`].
+/// The errors of [`select_if`].
 pub fn unique<'a, T: Number>(
     workspace: &mut Workspace,
     input: impl Into<Slice<'a, T>>,
@@ -87,9 +87,9 @@ pub fn partition<'a, T: Number>(
     call.with(predicate).enqueue::<If>(workspace)
 }
 
-/// Copies elements to the front of three outputs, and writes the three counts. The first output takes the elements
-/// less than `low`. The second takes those from `low` to `high`, both included. The third takes all others, NaN
-/// among them. All keep their order.
+/// Copies elements to the front of three outputs, and writes the three counts. The first output takes the elements less
+/// than `low`. The second takes the elements from `low` to `high`, both included. The third takes all others, NaN among
+/// them. All keep their order.
 ///
 /// Cost: three reads of each element, one write.
 ///

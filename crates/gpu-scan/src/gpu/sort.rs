@@ -17,7 +17,7 @@ use crate::{Index, Key, Payload, Sort};
 
 /// The keys in order: stable, and NaN last (first, if descending).
 ///
-/// One read of the keys, and for each 8 bits sorted by one read and one write.
+/// One read of the keys, and for each 8 bits of the sort one more read and one write.
 ///
 /// Example: see [`cpu::sort`](crate::cpu::sort()), called in [this form](crate::gpu#examples).
 ///
@@ -62,7 +62,7 @@ pub fn sort_in_place<'a, K: Key>(
 /// Example: see [`cpu::sort_pairs`](crate::cpu::sort_pairs()), called in [this form](crate::gpu#examples).
 ///
 /// # Errors
-/// As [`sort`], for all four arrays.
+/// The errors of [`sort`], for all four arrays.
 pub fn sort_pairs<'a, K: Key, V: Payload>(
     workspace: &mut Workspace,
     sort: Sort,
@@ -102,7 +102,8 @@ pub(super) fn pair_ends<'a, K: Key, V: Payload>(
 /// form](crate::gpu#examples).
 ///
 /// # Errors
-/// As [`sort_in_place`]; [`Length`](gpu_core::Error::Length), [`Overlap`](crate::Error::Overlap).
+/// The errors of [`sort_in_place`]; [`Length`](gpu_core::Error::Length) unless there is a value for each key;
+/// [`Overlap`](crate::Error::Overlap) if keys and values overlap.
 pub fn sort_pairs_in_place<'a, K: Key, V: Payload>(
     workspace: &mut Workspace,
     sort: Sort,
@@ -126,7 +127,7 @@ pub fn sort_pairs_in_place<'a, K: Key, V: Payload>(
 /// Example: see [`cpu::argsort`](crate::cpu::argsort()), called in [this form](crate::gpu#examples).
 ///
 /// # Errors
-/// As [`sort`]; [`TooLarge`](crate::Error::TooLarge) also where an index might not fit `I`.
+/// The errors of [`sort`]; [`TooLarge`](crate::Error::TooLarge) also where an index might not fit `I`.
 pub fn argsort<'a, K: Key, I: Index + Payload>(
     workspace: &mut Workspace,
     sort: Sort,
@@ -164,7 +165,7 @@ pub fn argsort<'a, K: Key, I: Index + Payload>(
 /// ```
 ///
 /// # Errors
-/// As [`argsort`].
+/// The errors of [`argsort`].
 pub fn sort_with_indices<'a, K: Key, I: Index + Payload>(
     workspace: &mut Workspace,
     sort: Sort,

@@ -14,9 +14,9 @@ use crate::{Error, Result};
 /// dropped. For work on several streams make a workspace for each.
 ///
 /// A sequence of calls can be captured into a CUDA graph after it has run once outside, so that the workspace has
-/// grown. Inside a capture the workspace refuses to grow, and to tidy up after a sort that failed, by
-/// [`Captured`](gpu_core::Error::Captured). The workspace must live as long as the graph is launched. Work on it
-/// and the graph must not run at the same time.
+/// grown. Inside a capture the workspace can neither grow nor tidy up after a failed sort: it returns
+/// [`Captured`](gpu_core::Error::Captured). The workspace must live as long as the graph is launched. Work on it and
+/// the graph must not run at the same time.
 ///
 /// Example: see [the module](crate::gpu#examples), where one workspace serves all calls.
 #[derive(Debug)]

@@ -79,8 +79,8 @@ impl<'a> Index<'a> {
         Self { data, cells, geographic, starts, order, places, values, halves }
     }
 
-    /// The tree of the points, for what the cells do not serve: made by the first call, on all cores. So no task of
-    /// `parallel` may call it: one that waits for others may take up another that waits for it.
+    /// Returns the tree of the points, for targets that the cells do not serve. The first call makes it, on all cores.
+    /// So no task of `parallel` may call it: one that waits for others may take up another that waits for it.
     pub fn halves(&self) -> &Halves {
         self.halves.get_or_init(|| Halves::new(&self.places, &self.order))
     }

@@ -27,7 +27,7 @@ const BAND: usize = 1 << 16;
 /// [`interpolate`](crate::interpolate) on the CPU.
 ///
 /// # Errors
-/// As [`interpolate`](crate::interpolate).
+/// The errors of [`interpolate`](crate::interpolate).
 pub fn interpolate<T: Number>(
     input: Input,
     params: &Params,
@@ -75,7 +75,7 @@ pub fn interpolate<T: Number>(
 /// [`part`](crate::part) on the CPU.
 ///
 /// # Errors
-/// As [`part`](crate::part).
+/// The errors of [`part`](crate::part).
 pub fn part<T: Number>(input: Input, params: &Params, progress: &dyn Progress) -> Result<Part<T>> {
     params.check_part()?;
     let Input { points, targets } = input;

@@ -93,7 +93,7 @@ impl Group<'_> {
         self.ground_scale() / self.unit()
     }
 
-    /// Ground units in one of the places'.
+    /// Returns how many ground units one unit of the coordinates has.
     pub fn ground_scale(&self) -> f64 {
         if self.call.params.geographic { RADIUS } else { 1.0 }
     }

@@ -18,10 +18,10 @@ use crate::ground::Ground;
 use crate::points::{Range, check_count};
 use crate::{Error, Params, Result};
 
-/// Points on the device, sorted for what some parameters search: all pairs, few neighbours, many of them, or several of
-/// these.
+/// Points on the device, sorted for the searches of some parameters: for all pairs, for few neighbours, for many, or
+/// for several of these.
 ///
-/// It holds copies: the points may change or go.
+/// It holds copies, so the points may change or be freed.
 ///
 /// ```
 /// use gpu_core::{DeviceChoice, Extent, Gpu, GridSpec, Points, UploadedPoints};
@@ -156,7 +156,7 @@ impl About {
         }
     }
 
-    /// The range of a column, or of one that fills up.
+    /// Returns the range of a column. A column that only fills up the group has no range.
     pub fn range(&self, column: usize) -> Range {
         self.ranges.get(column).copied().unwrap_or(Range::NONE)
     }
@@ -171,7 +171,7 @@ impl Index {
     /// on the sphere, it has a counter for each cell, of which there are no more than points.
     ///
     /// # Errors
-    /// As [`crate::interpolate`] for the parameters, [`Error::NoValues`], [`gpu_core::Error::TooMany`],
+    /// The errors of [`crate::interpolate`] for the parameters, [`Error::NoValues`], [`gpu_core::Error::TooMany`],
     /// [`Error::Core`] for the device.
     pub fn new(workspace: &mut Workspace, points: &DevicePoints, params: &Params) -> Result<Self> {
         params.check()?;

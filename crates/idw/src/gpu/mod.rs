@@ -112,14 +112,14 @@ pub fn interpolate<T: Number>(
 impl Index {
     /// Interpolates the points at targets. Enqueues and returns.
     ///
-    /// [`Params`] may differ from those that the index was made with if they need the same search. There are three in the
+    /// The [`Params`] of a call may differ from the index's, if both need the same search. There are three in the
     /// plane: all pairs, up to 64 neighbours (or 16 of each quadrant), and more neighbours. All points within a radius
     /// are the third. The sphere has two: all pairs, and any number of neighbours.
     ///
     /// Cost: as [`crate::interpolate`] without the sorting.
     ///
     /// # Errors
-    /// As [`crate::interpolate`] for the parameters and a grid, [`Error::Conflict`] where the index was made
+    /// The errors of [`crate::interpolate`] for the parameters and a grid, [`Error::Conflict`] where the index was made
     /// for others, [`Error::Core`] for the device and columns of other lengths.
     pub fn interpolate<T: Number>(
         &self,

@@ -17,7 +17,8 @@ pub struct DevicePart<T: Number> {
     /// The weighted means of each target, column after column; NaN where a target has none. Beyond the columns of the
     /// points there may be some to fill up.
     pub values: Column<T>,
-    /// How much they weigh: the power of two of each target, then of each the sum of weights beside it ([`Weight`]).
+    /// How much the values weigh: first the power of two of each target, then each target's sum of weights as a
+    /// multiple of it ([`Weight`]).
     pub weights: Column<f64>,
     /// Where the targets lie, if they are a grid.
     pub grid: Option<GridSpec>,
@@ -70,8 +71,8 @@ impl Index {
     /// Cost: as [`Index::interpolate`], and 16 bytes a target more.
     ///
     /// # Errors
-    /// As [`crate::part`] for the parameters and a grid, [`Error::Conflict`] where the index was made for others,
-    /// [`Error::Core`] for the device and columns of other lengths.
+    /// The errors of [`crate::part`] for the parameters and a grid, [`Error::Conflict`] where the index was made for
+    /// others, [`Error::Core`] for the device and columns of other lengths.
     pub fn part<T: Number>(
         &self,
         workspace: &mut Workspace,
@@ -182,7 +183,7 @@ impl DeviceTotal {
     /// Adds a part. The first says how many targets and columns of values there are. Enqueues and returns.
     ///
     /// # Errors
-    /// As [`crate::Total::add`], and [`Error::Core`] for the device.
+    /// The errors of [`crate::Total::add`], and [`Error::Core`] for the device.
     pub fn add<T: Number>(
         &mut self,
         workspace: &mut Workspace,
@@ -206,8 +207,8 @@ impl DeviceTotal {
         self.points
     }
 
-    /// The values over all points that were added: none where they are fewer than [`Params::min_points`]. Before any part
-    /// there are neither targets nor columns. Enqueues and returns.
+    /// Returns the values over all points that were added. Targets have no value if fewer than [`Params::min_points`]
+    /// points were added. Before any part there are neither targets nor columns. Enqueues and returns.
     ///
     /// # Errors
     /// [`Error::Core`] for the device.

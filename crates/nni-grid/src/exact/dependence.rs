@@ -69,11 +69,12 @@ pub struct Dependence {
 }
 
 impl Dependence {
-    /// The dependence of a DEM of these cells. All points there are lie within `all`.
+    /// Returns the dependence of a DEM of these cells. All points lie within `all`.
     ///
     /// # Errors
-    /// [`Error::Dependence`] for the method on pixels, where it is known beforehand, and for the smooth interpolant and
-    /// the hull, where other points matter too; else as [`interpolate`](crate::interpolate) for the parameters.
+    /// [`Error::Dependence`] for the method on pixels, whose dependence is known without a search, and for the smooth
+    /// interpolant and the hull, on which further points have an influence. Else the errors of
+    /// [`interpolate`](crate::interpolate) for the parameters.
     pub fn new(grid: GridSpec, params: &Params, all: Bounds) -> Result<Self> {
         let checked = OnGrid::new(grid, params)?;
         let refused = [
@@ -94,7 +95,7 @@ impl Dependence {
     /// Cost: the triangulation of the points, and a walk for each cell that is not settled.
     ///
     /// # Errors
-    /// As [`interpolate`](crate::interpolate) for the points; [`Error::Core`] where memory fails.
+    /// The errors of [`interpolate`](crate::interpolate) for the points; [`Error::Core`] where memory fails.
     pub fn look(&mut self, x: &[f64], y: &[f64], known: &Bounds) -> Result<bool> {
         let beyond = beyond(known, &self.all);
         let cells = self.params.grid.cells() as usize;
@@ -130,13 +131,13 @@ impl Dependence {
         Ok(is_settled)
     }
 
-    /// The cells that the last look left unsettled, row by row: further points may change their values. The others have the
-    /// values of the whole, to rounding. Empty before the first look.
+    /// The cells that the last [`look`](Self::look) left unsettled, row by row: further points may change their values.
+    /// The other cells have the values of the whole DEM, but for rounding. Empty before the first call.
     pub fn unsettled(&self) -> &[u32] {
         self.open.as_deref().unwrap_or_default()
     }
 
-    /// Which points within some ground may change cells that the last look left unsettled.
+    /// Returns which points within some ground may change cells that the last [`look`](Self::look) left unsettled.
     pub fn wanted(&self, within: &Bounds) -> Wanted {
         Wanted::of(&self.circles, &common(within, &self.all))
     }

@@ -22,7 +22,7 @@ pub(crate) struct SiteStars {
     pub neighbours: Vec<u32>,
     /// Where the points of each site begin, and where the last ones end.
     pub firsts: Vec<u32>,
-    /// The points of all sites, those of one in the order in which they were given.
+    /// The points of all sites; the points of one site are in the order in which they were given.
     pub members: Vec<u32>,
     /// The factor of the coordinates.
     pub scale: Scale,

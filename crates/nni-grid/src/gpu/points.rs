@@ -44,7 +44,7 @@ impl Values<'_> {
 pub(crate) struct Part<'a> {
     pub x: Slice<'a, f64>,
     pub y: Slice<'a, f64>,
-    /// The columns of values. Kernels may take more of them than there are: the last stands for those.
+    /// The columns of values. Kernels may ask for more of them than there are; they get the last one.
     pub z: [Slice<'a, f64>; MAX_VALUES],
     /// The index of its first point among all.
     pub first: u64,

@@ -50,9 +50,9 @@ pub fn geodesic(
     on_figure(input, globe, params, (None, progress))
 }
 
-/// Finds the nearest sites by geodesics on the WGS 84 ellipsoid, and their lengths in metres, on all cores of the
-/// CPU. Inputs, outputs and limits are those of [`geodesic`](crate::geodesic()). Latitudes are geodetic, and
-/// [`Globe::radius`] is ignored.
+/// Finds the nearest sites by geodesics on the WGS 84 ellipsoid, and their lengths in metres, on all cores of the CPU.
+/// Inputs, outputs and limits are as in [`geodesic`](crate::geodesic()). Latitudes are geodetic, and [`Globe::radius`]
+/// is ignored.
 ///
 /// The site is the nearest within the rounding of lengths, some nanometres (Karney 2013,
 /// doi:10.1007/s00190-012-0578-z; crate geographiclib-rs). Among sites with the same computed length the lowest

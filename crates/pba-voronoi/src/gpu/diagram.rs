@@ -37,8 +37,8 @@ impl Integers {
     }
 }
 
-/// What a transform gives in device memory: the device's [`Diagram`](crate::Diagram), with rasters of the
-/// input's grid, those that [`Params`](crate::Params) name.
+/// What a transform gives in device memory, like [`Diagram`](crate::Diagram) on the host: the rasters that
+/// [`Params`](crate::Params) name, on the input's grid.
 ///
 /// Example: see [the module](crate::gpu#examples).
 #[derive(Debug)]
@@ -46,7 +46,7 @@ impl Integers {
 pub struct Diagram {
     /// Where the pixels lie.
     pub grid: GridSpec,
-    /// What a [squared distance](Self::squared_distance) of 1 is on the ground, squared.
+    /// The square of the length on the ground that a [squared distance](Self::squared_distance) of 1 stands for.
     pub square_unit: f64,
     /// Linear index of the nearest site.
     pub nearest: Option<Integers>,

@@ -14,8 +14,8 @@ pub enum Sites<'a> {
     /// A bit a pixel. Every row begins with a word of its own, and bit i of word w of a row is pixel 32 w + i. So
     /// there are `width.div_ceil(32) * height` words. Bits beyond the width are ignored.
     Bits(Slice<'a, u32>),
-    /// The sites' columns and rows, in any order; a pixel may be named more than once. What lies outside the
-    /// raster is left out.
+    /// The sites' columns and rows, in any order; a pixel may be named more than once. Sites outside the raster are
+    /// left out.
     List {
         /// Columns.
         columns: Slice<'a, u32>,
@@ -26,8 +26,8 @@ pub enum Sites<'a> {
     Labels(Slice<'a, u32>),
 }
 
-/// A raster of sites, and what goes with its pixels: the device's [`Input`](crate::Input). A
-/// `GridSlice<u8>` becomes one by itself: a mask.
+/// A raster of sites, and what goes with its pixels: the device's [`Input`](crate::Input). A `GridSlice<u8>` converts
+/// into an input: it is a mask.
 ///
 /// Example: see [the module](crate::gpu#examples).
 #[derive(Clone, Copy, Debug)]
@@ -44,11 +44,11 @@ pub struct Input<'a> {
     /// Values to hand on to each site's pixels: one a pixel; with [`Sites::List`], unless [inverted](Self::inverted),
     /// one a site; the first site listed on a pixel counts.
     pub values: Option<Slice<'a, f32>>,
-    /// What the raster knows of the wider one whose strip it is.
+    /// What is known of the wider raster, if this raster is a strip of it.
     pub strip: Option<Strip<'a>>,
 }
 
-/// What a raster that is a strip of columns of a wider one knows of it: the device's [`Strip`](crate::Strip).
+/// What a strip of columns knows of the wider raster, like [`Strip`](crate::Strip) on the host.
 ///
 /// Example: see [`Strip`](crate::Strip), called in [this form](crate::gpu#examples).
 #[derive(Clone, Copy, Debug)]
@@ -57,9 +57,10 @@ pub struct Strip<'a> {
     pub columns: u32,
     /// The column of the whole that is the strip's first.
     pub first: u32,
-    /// In each row the last site before the strip, as a column of the whole; what does not lie there counts as none.
+    /// The last site before the strip in each row, as a column of the whole. A column that is not before the strip
+    /// counts as no site.
     pub before: Slice<'a, u32>,
-    /// In each row the first site after the strip, likewise.
+    /// The first site after the strip in each row, in the same form.
     pub after: Slice<'a, u32>,
 }
 
@@ -69,7 +70,7 @@ impl<'a> Input<'a> {
         Self { sites, grid, inverted: false, excluded: None, values: None, strip: None }
     }
 
-    /// The same with every site no site, and every other pixel one.
+    /// Exchanges sites and other pixels.
     pub fn inverted(mut self) -> Self {
         self.inverted = !self.inverted;
         self

@@ -21,7 +21,7 @@ const LARGEST: f64 = (1u64 << 63) as f64;
 pub(super) struct Weights {
     pub across: u32,
     pub down: u32,
-    /// The part by which their ratio is off that of the squared sides.
+    /// The relative error of their ratio as a ratio of the squared sides.
     pub error: f64,
 }
 

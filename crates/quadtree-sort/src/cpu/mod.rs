@@ -125,7 +125,7 @@ impl Default for Range {
 }
 
 impl Range {
-    /// In eight lanes, side by side in vectors, by comparisons that are single instructions: what they make of NaN does
+    /// Finds the range in eight lanes of a vector. Each comparison is a single instruction, whose result for NaN does
     /// not matter.
     #[inline(always)]
     pub fn of(numbers: &[f64]) -> Self {

@@ -30,12 +30,12 @@ pub struct DeviceIndex<T: Coordinate> {
 }
 
 /// Indexes points in device memory, of f32 or f64, within given bounds or their own. **Waits** for the device: for the
-/// bounds, unless they are given, and at the end. A graph cannot hold it.
+/// bounds, unless they are given, and at the end. So a graph cannot hold this call.
 ///
-/// The index is that of [`index`](crate::index()), with coordinates of the given type. Device memory beside the points and
-/// the index: 28 bytes a point for f32, 36 for f64. Cost: one sort by 32 bits. The bounds have 2^16 by 2^16 cells.
-/// If more than one point in a thousand shares a cell with 32 others, at other places, it takes three more sorts: two by
-/// coordinates, one by 64 bits.
+/// The index is the same as from [`index`](crate::index()), with coordinates of the given type. Device memory beside
+/// the points and the index: 28 bytes a point for f32, 36 for f64. Cost: one sort by 32 bits. The bounds have 2^16 by
+/// 2^16 cells. If more than one point in a thousand shares a cell with 32 points at other places, the call sorts three
+/// more times: twice by coordinates, once by 64 bits.
 ///
 /// Example: see [`nearest`].
 ///
@@ -81,9 +81,9 @@ impl<T: Coordinate> DeviceIndex<T> {
 /// As [`index`], for points that are known to be finite and within the bounds: nothing is checked. Some searches miss a
 /// point that is neither; it does no other harm.
 ///
-/// Waits for the device once, to learn how many points share one cell of the curve with many others. A graph that
-/// records the stream cannot wait, so its index keeps the curve's order in any case. The answers are the same, but
-/// searches are slower where many points share a cell.
+/// Waits for the device once, to learn how many points share one cell of the curve with many others. A call that a
+/// graph records cannot wait, so it keeps the curve's order in any case. The answers are the same, but searches are
+/// slower where many points share a cell.
 ///
 /// Example: see [`nearest`], with [`Bounds`] in place of an option.
 ///
@@ -329,7 +329,7 @@ impl<T: Coordinate> DeviceIndex<T> {
         self.order.is_empty()
     }
 
-    /// The bounds that were given, or those of the points.
+    /// Returns the given bounds, or the points' bounds.
     pub fn bounds(&self) -> Bounds {
         self.bounds
     }
@@ -386,8 +386,8 @@ impl DeviceIndex<f64> {
 
 /// The `k` nearest points of each place, as [`Index::nearest`]. Enqueues and returns.
 ///
-/// A warp searches for 32 places, so those that follow each other should be near each other. They are taken in the order of
-/// the curve: one sort of 32-bit codes. Lists of up to 64 neighbours lie in registers, longer ones in the result.
+/// A warp searches for 32 places, so successive places should be near each other. They are taken in the order of the
+/// curve: one sort of 32-bit codes. Lists of up to 64 neighbours lie in registers, longer ones in the result.
 ///
 /// ```
 /// use gpu_core::{DeviceChoice, Gpu};
@@ -442,8 +442,8 @@ pub fn nearest_in_order<'a, T: Coordinate>(
     search(workspace, index, places, None, k)
 }
 
-/// As [`nearest`], for the index's own points, each its own nearest. Returns a row for each point in the order of the
-/// index, which is a good order already.
+/// As [`nearest`], for the index's own points; each is its own nearest point. Returns a row for each point, in the
+/// order of the index.
 ///
 /// ```
 /// use gpu_core::{DeviceChoice, Gpu};

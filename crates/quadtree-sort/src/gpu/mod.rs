@@ -95,7 +95,7 @@ fn check_count(points: usize) -> Result<()> {
 /// Builds the tree of points in device memory, of f32 or f64, within the bounds that `params` gives, or their own.
 /// **Waits** for the device, see the [module](self); a graph cannot hold it.
 ///
-/// The tree is that of [`build`](crate::build), with coordinates of the given type.
+/// The tree is the same as from [`build`](crate::build), with coordinates of the given type.
 ///
 /// Device memory beside the points and the tree:
 ///
@@ -106,8 +106,8 @@ fn check_count(points: usize) -> Result<()> {
 /// Cost for levels to 16:
 ///
 /// - The bounds read the coordinates twice, and the codes read them once.
-/// - The sort reads and writes 8 bytes a point three times if points are uniform. It sorts again those that are
-///   above the threshold after that. For more levels it is 12 bytes a point.
+/// - The sort reads and writes 8 bytes a point three times if points are uniform. Then it sorts again the cells that
+///   are still above the threshold. For more levels it is 12 bytes a point.
 /// - The coordinates are gathered once.
 ///
 /// Example: see [the module](self#examples).

@@ -38,7 +38,8 @@ impl<T: Coordinate> DeviceQuadtree<T> {
         Ok(self.nodes.slice(0..self.node_count)?)
     }
 
-    /// Copies the nodes alone to the host, for whoever plans by them what is done with the points. Waits for the stream.
+    /// Copies only the nodes to the host, for programs that plan their work on the points by them. Waits for the
+    /// stream.
     ///
     /// # Errors
     /// [`Error::Core`](crate::Error::Core).

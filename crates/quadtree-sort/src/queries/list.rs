@@ -46,7 +46,7 @@ impl<'a> NearestList<'a> {
         }
     }
 
-    /// Puts a long list in order. Lists are right once this has been called.
+    /// Puts a long list in order. Call it before reading a list.
     pub fn finish(self) {
         if self.squares.len() < LONG {
             return;

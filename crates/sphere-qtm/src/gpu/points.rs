@@ -42,7 +42,7 @@ impl Kernels for f64 {
         find_cells_of_vectors::f64;
 }
 
-/// The [cells](crate::cells_of_points) of points in device memory: their ids, or 0 for what is no place on the
+/// The [cells](crate::cells_of_points) of points in device memory: their ids, or 0 for points that are not on the
 /// globe. Longitudes and latitudes are in degrees.
 ///
 /// Enqueues and returns; after one call it can be captured. Scratch is 45 KB.
@@ -89,7 +89,7 @@ pub fn cells_of_points<'a, T: Coordinate>(
     Ok(cells)
 }
 
-/// The same of vectors of any length, by x, y and z: 0 for one that is zero or not finite.
+/// The same for vectors of any length, as columns of x, y and z; 0 for a vector that is zero or not finite.
 ///
 /// ```
 /// use gpu_core::{DeviceChoice, Gpu};

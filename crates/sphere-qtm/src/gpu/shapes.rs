@@ -54,7 +54,7 @@ impl DeviceShapes {
         self.sites
     }
 
-    /// Whether there are none: never.
+    /// Whether there are no sites: always false.
     pub fn is_empty(&self) -> bool {
         self.sites == 0
     }

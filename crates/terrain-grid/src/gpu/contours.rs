@@ -11,8 +11,8 @@ use crate::contour::{Contour, Found, check_count, ground};
 use crate::params::check_grid;
 use crate::{ContourParams, Result};
 
-/// The [contour lines](fn@crate::contours) of a DEM in device memory, on the host. Waits for the stream: the
-/// numbers of pieces, lines and points are the host's to know. So it cannot be captured.
+/// Finds the [contour lines](fn@crate::contours) of a DEM in device memory, and returns them on the host. Waits for the
+/// stream, since the host needs the numbers of pieces, lines and points. So it cannot be captured.
 ///
 /// Example: see [the module](crate::gpu#examples).
 ///

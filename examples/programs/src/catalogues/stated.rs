@@ -57,7 +57,7 @@ impl Stated {
     /// is a system that counts in place of the file's, and `is_part` says that the file was chosen by where it lies.
     ///
     /// # Errors
-    /// What is wrong with the file, and a contradiction, with both values.
+    /// An error that says what is wrong with the file, and a contradiction, with both values.
     pub fn check(
         &self,
         path: &Path,

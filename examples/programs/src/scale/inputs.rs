@@ -47,7 +47,7 @@ pub fn name(path: &Path) -> Result<String> {
 /// Refuses an input that is not the file that was planned with.
 ///
 /// # Errors
-/// As said.
+/// As stated above.
 pub fn require_unchanged(input: &Input) -> Result<()> {
     let now = stamp(Path::new(&input.path))?;
     let path = &input.path;

@@ -38,7 +38,7 @@ pub trait TileRows<T> {
     /// Whole rows of the tile.
     ///
     /// # Errors
-    /// What is wrong with the file.
+    /// An error that says what is wrong with the file.
     fn rows(&self, first: usize, count: usize) -> geo_io::Result<Vec<T>>;
 }
 

@@ -27,7 +27,7 @@ pub trait Recipe: Serialize + DeserializeOwned + Sync {
     /// Refuses a plan of which what all tiles are made of is not there yet: one line, in place of one for each tile.
     ///
     /// # Errors
-    /// As said.
+    /// As stated above.
     fn require_ready(_planned: &Planned<Self>) -> Result<()> {
         Ok(())
     }
@@ -172,7 +172,7 @@ impl<R: Recipe> Planned<R> {
     /// Opens a raster of a tile by the end of its name. Its size and place must be the tile's.
     ///
     /// # Errors
-    /// What is wrong with the file.
+    /// An error that says what is wrong with the file.
     pub fn open(&self, number: usize, end: &str, place: &Georeference) -> Result<RasterFile> {
         let (path, tile) = (self.path_of(number, end), self.tile(number)?);
         let file = RasterFile::open(&path)?;

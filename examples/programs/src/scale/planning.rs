@@ -26,7 +26,7 @@ impl<'a> Planning<'a> {
     /// Checks that the plan can be written, and over none of the files that are read.
     ///
     /// # Errors
-    /// As said.
+    /// As stated above.
     pub fn begin(read: &[PathBuf], output: &'a PathBuf, run: &'a RunArgs) -> Result<Self> {
         geo_io::check_distinct(read, &[output.as_path()])?;
         geo_io::check_output(Output { path: output, existing: run.existing() })?;

@@ -74,7 +74,7 @@ impl<R: Recipe> Planned<R> {
     /// Refuses to merge tiles that are one array already.
     ///
     /// # Errors
-    /// As said.
+    /// As stated above.
     pub fn require_files(&self) -> Result<()> {
         let program = R::PROGRAM;
         ensure!(

@@ -66,7 +66,7 @@ impl Bins {
     /// of each run.
     ///
     /// # Errors
-    /// [`Error::NotA`] and [`Error::Malformed`] for a run that is damaged or of another id, and those of reading.
+    /// [`Error::NotA`] and [`Error::Malformed`] for a run that is damaged or of another id, and the errors of reading.
     pub fn open(folder: &Path, id: &str) -> Result<Option<Self>> {
         let (runs, is_whole) = runs(folder, id)?;
         Ok(is_whole.then(|| Self { folder: folder.to_owned(), runs }))
@@ -108,7 +108,7 @@ impl Bins {
     /// [`read`](Self::read), and the number of each point among all that were written, from 0: 8 more bytes a point.
     ///
     /// # Errors
-    /// As [`read`](Self::read).
+    /// The errors of [`read`](Self::read).
     pub fn read_numbered(
         &self,
         bounds: &Bounds,

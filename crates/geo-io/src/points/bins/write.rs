@@ -111,7 +111,7 @@ impl BinWriter {
     ///
     /// # Errors
     /// [`Error::Shape`] for columns of different lengths or another number of values, [`Error::BadValue`] for a place
-    /// that is not finite, and those of writing, which name the file.
+    /// that is not finite, and the errors of writing, which name the file.
     pub fn push(&mut self, x: &[f64], y: &[f64], values: &[&[f64]]) -> Result<()> {
         self.check(x, y, values)?;
         let mut from = 0;

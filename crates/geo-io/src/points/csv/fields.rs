@@ -16,7 +16,7 @@ impl Field {
         self.start == self.end
     }
 
-    /// Its text. What is not UTF-8 is taken for Latin-1, in which any byte is a character.
+    /// Its text. Text that is not UTF-8 counts as Latin-1, in which any byte is a character.
     pub fn text<'a>(&self, line: &'a [u8]) -> Cow<'a, str> {
         let bytes = &line[self.start..self.end];
         let is_void = |c: char| c.is_whitespace() || matches!(c, '\0' | '\u{1A}' | '\u{FEFF}');

@@ -26,7 +26,7 @@ pub(super) struct Line {
 }
 
 impl Line {
-    /// Returns the text behind the mark of a comment.
+    /// Returns the text after a comment's mark; `None` if the line is no comment.
     pub fn comment(&self) -> Option<&[u8]> {
         let text = self.text.trim_ascii_start();
         MARKS.into_iter().find_map(|mark| text.strip_prefix(mark))

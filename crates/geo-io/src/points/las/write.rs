@@ -55,8 +55,8 @@ pub struct LasPoints<'a> {
 /// ```
 ///
 /// # Errors
-/// [`Error::Shape`] for columns of different lengths, [`Error::BadValue`] for a coordinate that is
-/// not finite or an attribute out of range, [`Error::UnknownEnding`], and those of writing.
+/// [`Error::Shape`] for columns of different lengths, [`Error::BadValue`] for a coordinate that is not finite or an
+/// attribute out of range, [`Error::UnknownEnding`], and the errors of writing.
 pub fn write_las<'a>(
     output: impl Into<Output<'a>>,
     points: &LasPoints<'_>,

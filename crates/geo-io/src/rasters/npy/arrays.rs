@@ -55,7 +55,7 @@ pub enum ArrayData {
     U64(Vec<u64>),
 }
 
-/// Types that [`write_npy`] writes: those of [`ArrayData`].
+/// The types that [`write_npy`] writes: the types of [`ArrayData`].
 pub trait NpyElement: NoUninit + sealed::Sealed {
     /// NumPy's name for the type, without the byte order: `f4`, `b1` ...
     const TYPE: &'static str;
@@ -125,7 +125,7 @@ elements!(f16, F16 => "f2", f32, F32 => "f4", f64, F64 => "f8", u8, U8 => "u1", 
 /// ```
 ///
 /// # Errors
-/// [`Error::Shape`] unless there are `width * height` values, and those of [`RowMajor`] and of writing.
+/// [`Error::Shape`] unless there are `width * height` values, and the errors of [`RowMajor`] and of writing.
 pub fn write_npy<'a, T: NpyElement>(
     output: impl Into<Output<'a>>,
     values: &(impl RowMajor<T> + ?Sized),
@@ -219,7 +219,7 @@ impl<T: NpyElement> NpyRoom<T> {
     /// Writes the array, row by row, and gives the file its name; the bytes are [`write_npy`]'s.
     ///
     /// # Errors
-    /// [`Error::Shape`] unless there are `width * height` values, and those of writing.
+    /// [`Error::Shape`] unless there are `width * height` values, and the errors of writing.
     pub fn write(self, values: &[T]) -> Result<Prefilled> {
         values.row_major(self.size)?;
         self.room.write(bytemuck::cast_slice(values))
@@ -232,7 +232,7 @@ impl<T: NpyElement> NpyRoom<T> {
 /// Example: see [`write_npy`].
 ///
 /// # Errors
-/// What is wrong with the file; [`Error::OutOfMemory`].
+/// An error that says what is wrong with the file; [`Error::OutOfMemory`].
 pub fn read_npy(path: &Path) -> Result<Array> {
     let (file, size) = open(path)?;
     read_array(path, BufReader::with_capacity(1 << 20, file), size)
@@ -303,8 +303,8 @@ fn entries(path: &Path) -> Result<Vec<(usize, String)>> {
 /// ```
 ///
 /// # Errors
-/// [`Error::NoArray`] where there is none of that name, [`Error::NotOneArray`] where none is named and
-/// there are several; and as [`read_npy`].
+/// [`Error::NoArray`] where no array has that name, [`Error::NotOneArray`] where no name is given and there are several
+/// arrays; and the errors of [`read_npy`].
 pub fn read_npz(path: &Path, name: Option<&str>) -> Result<Array> {
     with_entry(path, name, |entry, size| read_array(path, entry, size))
 }

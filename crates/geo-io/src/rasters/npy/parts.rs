@@ -35,7 +35,7 @@ impl ArrayFile {
     /// Opens an NPY file and reads no elements.
     ///
     /// # Errors
-    /// What is wrong with the file; an array that is not two-dimensional.
+    /// An error that says what is wrong with the file; an array that is not two-dimensional.
     pub fn open(path: &Path) -> Result<Self> {
         let (file, length) = open(path)?;
         let header = Header::read(path, &mut BufReader::new(file))?;
@@ -89,7 +89,7 @@ impl ArrayFile {
     /// Whole rows of an array that has elements of this type, as [`write_npy`](crate::write_npy) writes them.
     ///
     /// # Errors
-    /// [`Error::Malformed`] for an array of another type, and as [`ArrayFile::window`].
+    /// [`Error::Malformed`] for an array of another type, and the errors of [`ArrayFile::window`].
     pub fn rows<T: NpyElement + Pod>(&self, first: usize, count: usize) -> Result<Vec<T>> {
         let rows = first..first.saturating_add(count);
         check_window(&self.path, &rows, &(0..self.size.0), self.size)?;
@@ -168,7 +168,7 @@ pub(crate) fn check_window(
 /// ```
 ///
 /// # Errors
-/// What `fill` gives, and those of writing.
+/// What `fill` gives, and the errors of writing.
 pub fn write_npy_rows<'a, T: NpyElement + Pod>(
     output: impl Into<Output<'a>>,
     (width, height): (usize, usize),

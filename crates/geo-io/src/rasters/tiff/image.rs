@@ -136,7 +136,7 @@ impl TiffImage {
     /// Opens a file and reads no samples. `cache` is how many unpacked bytes, and blocks, are kept between windows at most.
     ///
     /// # Errors
-    /// What is wrong with the file: blocks beyond its end or shorter than what they promise, too.
+    /// An error that says what is wrong with the file, such as blocks beyond its end or shorter than they promise.
     pub fn open(path: &Path, cache: (usize, usize)) -> Result<Self> {
         let source = source(path)?;
         unwinding(|| Self::of_source(path, source, cache))

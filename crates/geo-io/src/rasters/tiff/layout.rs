@@ -166,7 +166,7 @@ pub(crate) struct Level<'a, T: Clone> {
     pub size: (usize, usize),
     /// Its samples.
     pub rows: &'a mut dyn Rows<T>,
-    /// How many rows are taken at once: all, or a multiple of those of a [`Block`].
+    /// How many rows are taken at once: all, or a multiple of a [`Block`]'s rows.
     pub at_once: usize,
 }
 

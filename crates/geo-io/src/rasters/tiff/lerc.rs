@@ -31,7 +31,7 @@ impl LercBlocks {
     /// The compression that this is, in the tag.
     pub const CODE: u16 = 34887;
 
-    /// Returns those of an image.
+    /// Returns the LERC blocks of an image.
     pub fn of(file: File, image: &Ifd) -> Self {
         let parameters = image.lerc_parameters().ok().flatten();
         let packed_again = parameters

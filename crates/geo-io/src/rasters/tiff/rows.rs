@@ -21,17 +21,17 @@ use crate::{Error, Georeference, Result, TiffOptions};
 /// Cells that are taken at once, about: some rows of tiles of a narrow raster, one of a wide one.
 const AT_ONCE: usize = 64 * TILE * TILE;
 
-/// Fills rows of a raster. It gets the number of the first row and a buffer. Where no value is, it writes NaN, or 0
-/// for bytes. The numbers of a cell, one of each band, stand one behind the other. The same rows may be asked for
-/// three times, and must be the same each time.
+/// Fills rows of a raster. The function gets the number of the first row, and a buffer for whole rows. It writes NaN
+/// for a missing value, or 0 in bytes. The numbers of a cell, one for each band, follow each other. A writer may ask
+/// for the same rows three times, and must get the same numbers each time.
 pub type FillRows<'a, T = f32> = dyn FnMut(usize, &mut [T]) -> Result<()> + 'a;
 
 /// Writes a raster of values as GeoTIFF. The values need not fit the memory: `fill` gives whole rows, from the
 /// first on, in one pass, or with [`TiffOptions::cloud_optimised`] in three. Values are f32 or f64, or bytes of one
 /// band, whose NODATA is 0.
 ///
-/// The memory is a few times that of 256 rows, or of 4 million numbers where that is more. Overviews take a third
-/// of the raster's size in the output's folder while the file is written.
+/// It takes the memory of a few times 256 rows, or of a few times 4 million numbers if that is more. Overviews take a
+/// third of the raster's size in the output's folder while the file is written.
 ///
 /// ```
 /// use geo_io::{ArrayData, Bands, Georeference, TiffOptions, read_raster, write_tiff_rows};

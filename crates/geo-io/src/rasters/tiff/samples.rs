@@ -41,7 +41,8 @@ impl SampleFile {
     /// Opens a TIFF and reads no samples.
     ///
     /// # Errors
-    /// What is wrong with the file, or a mask in it or beside it; several bands; samples of a type that is not read.
+    /// An error that says what is wrong with the file, or a mask in it or beside it; several bands; samples of a type
+    /// that is not read.
     pub fn open(path: &Path) -> Result<Self> {
         // Windows are of whole rows of blocks, so that hardly a block is wanted twice.
         let image = TiffImage::open(path, (1 << 20, 2))?;

@@ -148,7 +148,7 @@ impl Bands<'_> {
 /// ```
 ///
 /// # Errors
-/// As [`write_tiff`].
+/// The errors of [`write_tiff`].
 pub fn write_geotiff<'a>(
     output: impl Into<Output<'a>>,
     grid: &GridSpec,
@@ -166,7 +166,7 @@ pub fn write_geotiff<'a>(
 /// Example: see [`read_place`](crate::read_place).
 ///
 /// # Errors
-/// As [`write_tiff`].
+/// The errors of [`write_tiff`].
 pub fn write_georeferenced<'a>(
     output: impl Into<Output<'a>>,
     place: &Georeference,

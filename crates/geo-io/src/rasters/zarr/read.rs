@@ -24,7 +24,7 @@ impl ZarrArray {
     /// Opens an array, or the only raster of a group, and reads no chunks.
     ///
     /// # Errors
-    /// What is wrong with its metadata; a group of no raster or of several.
+    /// An error that says what is wrong with its metadata; a group without a raster or with several.
     pub fn open(path: &Path) -> Result<Self> {
         let folder = array_of(path)?;
         let json = json_of(&folder)?;

@@ -97,7 +97,7 @@ pub(crate) struct Chunks {
 }
 
 impl Chunks {
-    /// Reads the indices of the shards that hold some chunks, and forgets those of all others.
+    /// Reads the indices of the shards that hold some chunks, and forgets the indices of all other shards.
     ///
     /// # Errors
     /// A file cannot be read, or is damaged.

@@ -151,7 +151,7 @@ impl ZarrTiles {
             .all(|(file, bytes)| std::fs::read(file).is_ok_and(|found| found == *bytes))
     }
 
-    /// The files of a part of the raster, whose columns and rows begin with those of chunks.
+    /// Returns the files of a part of the raster. The part must begin at the first column and row of a chunk.
     pub fn files(&self, part: [u32; 4]) -> Vec<PathBuf> {
         let bands = if self.about.shape.len() == 3 { self.about.shape[0] as usize } else { 1 };
         let all = (0..bands).flat_map(|band| self.places(part).into_iter().map(move |p| (band, p)));
@@ -161,7 +161,7 @@ impl ZarrTiles {
     /// Writes the values of a band in a part: first column and row, columns and rows.
     ///
     /// # Errors
-    /// [`Error::BadValue`] for a part that divides a chunk; [`Error::Shape`]; those of writing.
+    /// [`Error::BadValue`] for a part that divides a chunk; [`Error::Shape`]; the errors of writing.
     pub fn write(&self, band: usize, part: [u32; 4], values: &[f32]) -> Result<()> {
         let [left, top, width, height] = part;
         let (expected, found) = (u64::from(width) * u64::from(height), values.len() as u64);

@@ -81,7 +81,7 @@ pub fn write_geoparquet<'a>(
 /// ```
 ///
 /// # Errors
-/// As [`write_geoparquet`].
+/// The errors of [`write_geoparquet`].
 pub fn write_geoparquet_features<'a, P: Into<Properties>>(
     output: impl Into<Output<'a>>,
     features: impl IntoIterator<Item = (P, Shape)>,
@@ -115,7 +115,7 @@ pub fn write_geoparquet_features<'a, P: Into<Properties>>(
 /// ```
 ///
 /// # Errors
-/// As [`write_geoparquet`], and those of lines.
+/// The errors of [`write_geoparquet`], and the errors of lines.
 pub fn write_geoparquet_lines<'a, L: AsRef<[[f64; 2]]>>(
     output: impl Into<Output<'a>>,
     lines: impl IntoIterator<Item = Result<(f64, L)>>,

@@ -30,7 +30,7 @@ pub struct Lines {
     pub lines: Vec<Line>,
     /// The coordinate system that the file states. GeoJSON without one has longitudes and latitudes on WGS 84 (RFC 7946).
     pub crs: Option<Crs>,
-    /// What the file has that was passed over, or lacks, in words.
+    /// What the reader passed over in the file, and what the file lacks, in words.
     pub notes: Vec<String>,
 }
 

@@ -106,7 +106,8 @@ impl Law {
         }
     }
 
-    /// The square of a distance on the ground and of the smoothing, from that of a distance.
+    /// Returns the square of a distance on the ground plus the square of the smoothing, from the square of a distance
+    /// in coordinates.
     #[inline(always)]
     pub fn smoothed(&self, squared: f64) -> f64 {
         let squared = if self.geographic { f64_value::on_ground(squared) } else { squared };

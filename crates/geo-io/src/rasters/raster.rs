@@ -151,10 +151,8 @@ impl RasterFile {
     /// # Errors
     /// [`Error::Malformed`] for values that cannot be unpacked, and rows beyond the last.
     pub fn rows(&self, first: usize, count: usize) -> Result<Vec<f32>> {
-        match {
-            let rows = first..first.saturating_add(count);
-            self.image.window(rows, 0..self.image.size.0)?
-        } {
+        let rows = first..first.saturating_add(count);
+        match self.image.window(rows, 0..self.image.size.0)? {
             ArrayData::F32(values) => Ok(values),
             _ => Err(Error::malformed(&self.path, "its image has not one band of f32")),
         }

@@ -357,7 +357,8 @@ fn nodata_stated_beside_a_mask_after_its_plan_needs_another_plan() {
     let place = Georeference::north_up((0.0, 40.0), (1.0, 1.0));
     write_georeferenced(&folder.join("mask.tif"), &place, (40, 40), &mask, -1.0).unwrap();
     let plan = ["plan", "mask.tif", "--tile-size", "16", "--max-distance", "5"];
-    succeeds(folder, &[&plan, &["run", "plan.json", "--tile", "0"]]);
+    succeeds(folder, &[&plan[..]]);
+    succeeds(folder, &[&["run", "plan.json", "--tile", "0"]]);
     let aux = |band: &str| {
         let text =
             format!("<PAMDataset><PAMRasterBand band=\"1\">{band}</PAMRasterBand></PAMDataset>");

@@ -1,5 +1,7 @@
 //! What can go wrong with a Voronoi diagram.
 
+use gpu_core::Shortest;
+
 /// The result of this crate's functions.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -54,7 +56,9 @@ pub enum Error {
     },
     /// A side of a pixel is not a number that distances can be computed from.
     #[error(
-        "no distances follow from pixels of {x} x {y}: give sides from {:e} to {:e}, in another unit if need be",
+        "no distances follow from pixels of {} x {}: give sides from {:e} to {:e}, in another unit if need be",
+        Shortest(*x),
+        Shortest(*y),
         crate::metric::LEAST_SIDE,
         crate::metric::MAX_SIDE
     )]
@@ -64,10 +68,12 @@ pub enum Error {
         /// As given.
         y: f64,
     },
-    /// Distances are wanted as `f32`, which does not hold them.
+    /// Distances are wanted as `f32`, which does not hold them. As f64 they may.
     #[error(
-        "distances in a raster of {width} x {height} pixels of {x} x {y} do not fit f32: take distance_f64, or \
-         sides in another unit"
+        "distances in a raster of {width} x {height} pixels of {} x {} do not fit floats of 32 bits: give sides in \
+         another unit",
+        Shortest(*x),
+        Shortest(*y)
     )]
     BeyondSingle {
         /// A pixel's width.

@@ -136,7 +136,7 @@ impl Windows for AsciiGrid {
         &self.notes
     }
 
-    fn window(&self, rows: Range<usize>, columns: Range<usize>) -> Result<ArrayData> {
+    fn stored(&self, rows: Range<usize>, columns: Range<usize>) -> Result<ArrayData> {
         with_sample_type!(self.sample_type, T => Ok(T::array(self.values(rows, columns)?)))
     }
 }

@@ -88,7 +88,7 @@ impl FromStr for SiteValues {
         let unknown = || Error::UnknownChoice {
             what: "values",
             text: text.to_owned(),
-            known: "numbers and ranges, such as 1,4-7 or 100-inf",
+            known: "numbers and ranges from low to high, such as 1,4-7 or 100-inf",
         };
         let number = |word: &str| word.parse().ok().filter(|number: &Number| !number.is_nan());
         let range = |word: &str| {

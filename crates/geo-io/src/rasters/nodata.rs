@@ -415,9 +415,15 @@ impl SampleType {
         if end == 0 {
             return None;
         }
+        // Beyond 64 bits there is no sign, as C has it.
+        let size = digits[..end].parse::<u64>();
+        let is_negative = text.starts_with('-');
         let most = i128::from(u64::MAX);
-        let size = digits[..end].parse().map_or(most, |size: i128| size.min(most));
-        let value = if text.starts_with('-') { -size } else { size };
+        let value = match (size, self) {
+            (Ok(size), _) if is_negative => -i128::from(size),
+            (Err(_), Self::I64) if is_negative => -most,
+            (size, _) => size.map_or(most, i128::from),
+        };
         Some(match self {
             // Negative numbers count from the end.
             Self::U64 => (value as u64).into(),
@@ -465,7 +471,7 @@ fn leading_number(text: &str) -> Option<Number> {
     };
     let lower = rest.to_ascii_lowercase();
     let signed = |value: f64| Some(Number::from(if is_negative { -value } else { value }));
-    if ["nan", "1.#qnan", "1.#ind"].iter().any(|word| lower.starts_with(word)) {
+    if ["nan", "1.#qnan", "1.#snan", "1.#ind"].iter().any(|word| lower.starts_with(word)) {
         return signed(f64::NAN);
     }
     if ["inf", "1.#inf"].iter().any(|word| lower.starts_with(word)) {
@@ -493,6 +499,10 @@ fn leading_number(text: &str) -> Option<Number> {
 pub(crate) trait Sample: NpyElement + Pod + PartialOrd + Default + Send + Sync {
     /// What [`SampleType::value`] says.
     fn of(number: Number) -> Option<Self>;
+    /// Returns the value of pixels for which a file has nothing but NODATA, which the type may not have.
+    fn fill(nodata: Option<Number>) -> Self {
+        nodata.map_or_else(Self::default, |n| Self::of(n).unwrap_or_else(|| Self::nearest(n)))
+    }
     /// The nearest value of the type; 0 for a NaN among integers.
     fn nearest(number: Number) -> Self;
     /// What [`SampleType::at_least`] says.
@@ -507,9 +517,9 @@ pub(crate) trait Sample: NpyElement + Pod + PartialOrd + Default + Send + Sync {
     fn rounded(value: f64) -> Self;
     /// Some values as the elements of an array.
     fn array(values: Vec<Self>) -> ArrayData;
-    /// The finite value farthest from 0 on a number's side, where the number is that value with fewer digits, such as
-    /// -3.4e38 for the least f32; else `None`.
-    fn shortened_extreme(_: Number) -> Option<Self> {
+    /// Returns a second value that stands for NODATA, as it does in GDAL. Of the least and the greatest float that is
+    /// the float itself where NODATA has fewer digits, such as -3.4e38. Of f64 it is also the f32 that NODATA rounds to.
+    fn also(_: Number) -> Option<Self> {
         None
     }
     /// Whether it is NaN.
@@ -582,7 +592,11 @@ macro_rules! floats {
     ($($type:ty, $variant:ident, $of:expr;)+) => {$(
         impl Sample for $type {
             fn of(number: Number) -> Option<Self> {
-                Some(Self::nearest(number))
+                let (exact, value) = (number.to_f64(), Self::nearest(number));
+                let is_extreme = exact.is_finite() && !value.is_finite() && size_of::<Self>() > 2;
+                // The greatest float in few digits, rounded up, such as 3.403e38.
+                let is_near = exact.abs() < 1.02 * f64::from(Self::MAX);
+                Some(if is_extreme && is_near { Self::MAX.copysign(value) } else { value })
             }
 
             fn nearest(number: Number) -> Self {
@@ -590,15 +604,16 @@ macro_rules! floats {
                 of(number.to_f64())
             }
 
-            fn shortened_extreme(number: Number) -> Option<Self> {
+            fn also(number: Number) -> Option<Self> {
                 let exact = number.to_f64();
-                let extreme = if exact < 0.0 { Self::MIN } else { Self::MAX };
-                // An extreme with two digits or more lies this near. f16 is left out: its ordinary values lie as near
-                // to its extreme.
-                let is_near = size_of::<Self>() > 2
-                    && exact.is_finite()
-                    && (exact / f64::from(extreme) - 1.0).abs() < 0.02;
-                (is_near && Self::nearest(number) != extreme).then_some(extreme)
+                let is_near = |other: &f64, far: f64| (exact / other - 1.0).abs() < far;
+                // An extreme with two digits or more lies within 2%.
+                let extreme = Some(f64::from(Self::MAX).copysign(exact));
+                let extreme = extreme.filter(|extreme| is_near(extreme, 0.02));
+                let rounded = Some(f64::from(exact as f32)).filter(|other| is_near(other, 1e-7));
+                let other = Self::nearest(extreme.or(rounded)?.into());
+                // f16 is left out: its ordinary values lie as near to its extreme.
+                (size_of::<Self>() > 2 && other != Self::nearest(number)).then_some(other)
             }
 
             fn at_least(number: Number) -> Option<Self> {
@@ -741,6 +756,39 @@ mod tests {
     }
 
     #[test]
+    fn nodata_of_floats_has_other_forms() {
+        let (f32_min, f64_min) = (f32::MIN, f64::MIN);
+        let wide = |value: f32| Some(f64::from(value));
+        for (text, of_f32, of_f64) in [
+            ("-3.4e38", Some(f32_min), wide(-3.4e38)),
+            ("-3.4028235e+38", None, wide(f32_min)),
+            ("-1.79e308", None, Some(f64_min)),
+            ("-9999.9", None, wide(-9999.9)),
+            ("-9999", None, None),
+            ("0.5", None, None),
+            ("0", None, None),
+            // Nothing that f32 rounds to 0 or to infinity.
+            ("1e-300", None, None),
+            ("1e300", None, None),
+            ("1e-44", None, None),
+            ("inf", None, None),
+            ("nan", None, None),
+        ] {
+            assert_eq!(
+                (f32::also(number(text)), f64::also(number(text))),
+                (of_f32, of_f64),
+                "{text}"
+            );
+        }
+        assert_eq!(f16::also(number("65000")), None);
+        // Four digits of the greatest f32 round up.
+        assert_eq!(f32::of(number("-3.403e38")), Some(f32::MIN));
+        assert_eq!(f32::of(number("-1e39")), Some(f32::NEG_INFINITY));
+        assert_eq!(f32::fill(Some(number("-3.403e38"))), f32::MIN);
+        assert_eq!(u8::fill(Some(number("-9999"))), 0);
+    }
+
+    #[test]
     fn ends_of_ranges_are_values_of_the_type() {
         let ends = |low: &str, high: &str| (i16::at_least(number(low)), i16::at_most(number(high)));
         assert_eq!(ends("1.5", "4.5"), (Some(2), Some(4)));
@@ -808,6 +856,7 @@ mod tests {
             ("-nan", Some("nan")),
             ("NaN", Some("nan")),
             ("-1.#IND", Some("nan")),
+            ("1.#SNAN", Some("nan")),
             ("-inf", Some("-inf")),
             ("3.4028234663852886e+38", Some("3.4028234663852886e+38")),
             ("", None),
@@ -822,6 +871,7 @@ mod tests {
             ("-9999.5", "-9999", "18446744073709541617"),
             ("99999999999999999999", "9223372036854775807", "18446744073709551615"),
             ("1e3", "1", "1"),
+            ("-99999999999999999999", "-9223372036854775808", "18446744073709551615"),
         ] {
             assert_eq!(signed.number_of_tag(text), Some(number(of_signed)), "{text}");
             assert_eq!(unsigned.number_of_tag(text), Some(number(of_unsigned)), "{text}");

@@ -16,6 +16,10 @@ pub(crate) struct Band {
     pub nodata: Option<Number>,
     pub scale: Option<f64>,
     pub offset: Option<f64>,
+    /// Whether NODATA is stated, but by a text that is no number.
+    pub is_no_number: bool,
+    /// Whether the `.aux.xml` is not XML.
+    is_damaged: bool,
 }
 
 impl Band {
@@ -27,7 +31,10 @@ impl Band {
     /// By the text of an `.aux.xml`.
     fn of_pam(text: &str, kind: SampleType) -> Self {
         let mut band = Self::default();
-        let Some(document) = document_of(text) else { return band };
+        let Some(document) = document_of(text) else {
+            band.is_damaged = !text.trim().is_empty();
+            return band;
+        };
         let bands = children(document.root_element(), "PAMRasterBand");
         for element in bands.filter(|band| band.attribute("band") == Some("1")) {
             band.add(element, kind);
@@ -40,11 +47,14 @@ impl Band {
         let number = |name| real(text_of(band, name)?);
         self.scale = number("Scale").or(self.scale);
         self.offset = number("Offset").or(self.offset);
-        for element in children(band, "NoDataValue") {
+        // The first counts.
+        if let Some(element) = children(band, "NoDataValue").next() {
             // The bits say what the digits may have lost.
             let bits = element.attribute("le_hex_equiv").and_then(float_of_bits);
-            let of_text = || kind.number_of_text(element.text()?);
-            self.nodata = bits.map(Number::from).or_else(of_text).or(self.nodata);
+            let text = element.text().unwrap_or_default();
+            let nodata = bits.map(Number::from).or_else(|| kind.number_of_text(text));
+            self.nodata = nodata.or(self.nodata);
+            self.is_no_number |= nodata.is_none() && !text.trim().is_empty();
         }
     }
 
@@ -63,15 +73,30 @@ impl Band {
         self
     }
 
-    /// What a reader must be told: which values do not count.
-    pub fn note(&self, path: &Path) -> Option<String> {
+    /// Says what of the statements does not count, and what to do about it.
+    pub fn notes(&self, path: &Path) -> Vec<String> {
         let (scale, offset) = (self.scale.unwrap_or(1.0), self.offset.unwrap_or(0.0));
-        ((scale, offset) != (1.0, 0.0)).then(|| {
-            format!(
-                "{}: its scale {scale} and offset {offset} are not applied; values are those stored",
-                path.display()
-            )
-        })
+        let path = path.display();
+        let all = [
+            ((scale, offset) != (1.0, 0.0)).then(|| {
+                format!(
+                    "{path}: its scale {scale} and offset {offset} are not applied; values are those stored"
+                )
+            }),
+            self.is_no_number.then(|| {
+                format!(
+                    "{path}: its NODATA is not a number of its type, so no value stands for NODATA (GDAL takes 0): \
+                     `gdal_translate -a_nodata` states one"
+                )
+            }),
+            self.is_damaged.then(|| {
+                format!(
+                    "{path}.aux.xml is not well-formed XML, so nothing of it is read (GDAL may read NODATA or a place): \
+                     `gdal_translate` makes a raster that states them itself"
+                )
+            }),
+        ];
+        all.into_iter().flatten().collect()
     }
 }
 
@@ -127,6 +152,12 @@ impl Place {
     }
 }
 
+/// Returns the `.aux.xml` beside a raster if it states NODATA, so that values depend on it.
+pub(crate) fn nodata_beside(path: &Path) -> Option<PathBuf> {
+    let (name, text) = text_beside(path);
+    Band::of_pam(&text, SampleType::F64).nodata.map(|_| name)
+}
+
 /// The name of the `.aux.xml` beside a file, and its text; none where there is no such file, or one too large to be that.
 fn text_beside(path: &Path) -> (PathBuf, String) {
     let mut name = path.as_os_str().to_owned();
@@ -172,6 +203,24 @@ fn float_of_bits(text: &str) -> Option<f64> {
 mod tests {
     use super::*;
 
+    #[test]
+    fn what_states_nothing_is_said() {
+        let notes = |text: &str| Band::of_pam(text, SampleType::U8).notes(Path::new("a.tif"));
+        let band = |text: &str| {
+            format!("<PAMDataset><PAMRasterBand band=\"1\">{text}</PAMRasterBand></PAMDataset>")
+        };
+        for (text, said) in [
+            (band("<NoDataValue>none</NoDataValue>"), "a.tif: its NODATA is not a number"),
+            (band("<Description>a & b</Description>"), "a.tif.aux.xml is not well-formed"),
+        ] {
+            let [note] = &notes(&text)[..] else { panic!("{text}") };
+            assert!(note.starts_with(said) && note.contains("gdal_translate"), "{note}");
+        }
+        for silent in ["", &band("<NoDataValue> </NoDataValue>"), &band("")] {
+            assert_eq!(notes(silent), [""; 0], "{silent}");
+        }
+    }
+
     /// As GDAL 3.6 reads each, by `gdalinfo`.
     #[test]
     fn bands_are_read_as_gdal_does() {
@@ -189,6 +238,7 @@ mod tests {
         );
         assert!(first("<NoDataValue>nan</NoDataValue>").unwrap().is_nan());
         assert_eq!(first("<NoDataValue></NoDataValue>"), None);
+        assert_eq!(first("<NoDataValue>7</NoDataValue><NoDataValue>8</NoDataValue>"), Some(7.0));
         assert_eq!(first("<Description>d</Description>"), None);
         let other = "<NoDataValue>7</NoDataValue></PAMRasterBand>";
         assert_eq!(nodata(&format!("<PAMRasterBand band=\"2\">{other}")), None);
@@ -200,7 +250,8 @@ mod tests {
         for text in
             ["", "rubbish", "<PAMDataset><PAMRasterBand band=\"1\"><NoDataValue>7</NoDataValue>"]
         {
-            assert_eq!(Band::of_pam(text, SampleType::U8), Band::default(), "{text}");
+            let expected = Band { is_damaged: !text.is_empty(), ..Band::default() };
+            assert_eq!(Band::of_pam(text, SampleType::U8), expected, "{text}");
         }
     }
 
@@ -232,12 +283,12 @@ mod tests {
             <Item name=\"OFFSET\" sample=\"0\" role=\"offset\">5</Item>\
             <Item name=\"SCALE\" sample=\"0\" role=\"scale\">0.1</Item></GDALMetadata>";
         let band = Band::default().or_of_metadata(text);
-        let note = band.note(Path::new("a.tif")).unwrap();
+        let [note] = &band.notes(Path::new("a.tif"))[..] else { panic!("{band:?}") };
         assert!(note.contains("a.tif") && note.contains("scale 0.1 and offset 5"), "{note}");
         let beside = "<PAMDataset><PAMRasterBand band=\"1\"><Scale>1</Scale><Offset>0</Offset></PAMRasterBand></PAMDataset>";
         assert_eq!(
-            Band::of_pam(beside, SampleType::U8).or_of_metadata(text).note(Path::new("a.tif")),
-            None
+            Band::of_pam(beside, SampleType::U8).or_of_metadata(text).notes(Path::new("a.tif")),
+            [""; 0]
         );
     }
 }

@@ -90,7 +90,7 @@ pub(crate) fn read(path: &Path) -> Result<Raster> {
     let band = Band::beside(path, values.sample_type());
     let nodata = transparent.or_else(|| values.sample_type().value(band.nodata?));
     let Place { georeference, notes } = Place::of_picture(path)?;
-    let notes = band.note(path).into_iter().chain(notes).collect();
+    let notes = band.notes(path).into_iter().chain(notes).collect();
     Ok(Raster { width, height, values, georeference, nodata, notes })
 }
 

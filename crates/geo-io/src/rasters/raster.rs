@@ -6,6 +6,7 @@ use crate::input::is_url;
 use crate::points::ending;
 use crate::rasters::png;
 use crate::rasters::tiff::samples::SampleFile;
+use crate::rasters::values_file::Windows;
 use crate::rasters::zarr::is_zarr;
 use crate::{
     Array, ArrayData, Error, Georeference, Number, Result, SampleType, ValuesFile, npz_names,
@@ -150,7 +151,8 @@ impl RasterFile {
     /// # Errors
     /// [`Error::Malformed`] for values that cannot be unpacked, and rows beyond the last.
     pub fn rows(&self, first: usize, count: usize) -> Result<Vec<f32>> {
-        match self.image.window(first..first.saturating_add(count), 0..self.image.size.0)? {
+        let rows = first..first.saturating_add(count);
+        match self.image.window(rows, 0..self.image.size.0)? {
             ArrayData::F32(values) => Ok(values),
             _ => Err(Error::malformed(&self.path, "its image has not one band of f32")),
         }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::input::is_url;
 use crate::points::ending;
 use crate::rasters::ascii_grid::AsciiGrid;
+use crate::rasters::nodata::Sample;
 use crate::rasters::npy::parts::{ArrayFile, check_window};
 use crate::rasters::tiff::samples::SampleFile;
 use crate::rasters::virtual_raster::VirtualRaster;
@@ -49,8 +50,28 @@ pub(crate) trait Windows: Send + Sync {
         &[]
     }
 
-    /// The values of a window that lies within it, row by row.
-    fn window(&self, rows: Range<usize>, columns: Range<usize>) -> Result<ArrayData>;
+    /// The values of a window that lies within it, row by row, as they are stored.
+    fn stored(&self, rows: Range<usize>, columns: Range<usize>) -> Result<ArrayData>;
+
+    /// The values of a window that lies within it, row by row. Each that stands for NODATA is [`Windows::nodata`].
+    fn window(&self, rows: Range<usize>, columns: Range<usize>) -> Result<ArrayData> {
+        let mut values = self.stored(rows, columns)?;
+        if let Some(nodata) = self.nodata() {
+            match &mut values {
+                ArrayData::F32(values) => unify(values, nodata),
+                ArrayData::F64(values) => unify(values, nodata),
+                _ => {}
+            }
+        }
+        Ok(values)
+    }
+}
+
+/// Writes NODATA in place of the other value that stands for it.
+fn unify<T: Sample>(values: &mut [T], nodata: Number) {
+    let Some(other) = T::also(nodata) else { return };
+    let nodata = T::fill(Some(nodata));
+    values.iter_mut().filter(|value| **value == other).for_each(|value| *value = nodata);
 }
 
 impl Windows for ArrayFile {
@@ -67,7 +88,7 @@ impl Windows for ArrayFile {
         usize::MAX
     }
 
-    fn window(&self, rows: Range<usize>, columns: Range<usize>) -> Result<ArrayData> {
+    fn stored(&self, rows: Range<usize>, columns: Range<usize>) -> Result<ArrayData> {
         Ok(self.window(rows, columns)?.data)
     }
 }

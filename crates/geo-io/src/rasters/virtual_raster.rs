@@ -90,7 +90,7 @@ impl VirtualRaster {
                 .map_err(|reason| bad(format!("its source {}: {reason}", i + 1)))
         });
         let sources = sources.collect::<Result<_>>()?;
-        let notes = band.note(path).into_iter().chain(place.notes).collect();
+        let notes = band.notes(path).into_iter().chain(place.notes).collect();
         let within = within.iter().cloned().chain([own]).collect();
         let (fill, place, opened) = (band.nodata, place.georeference, Mutex::default());
         let mut raster = Self {
@@ -140,7 +140,7 @@ impl VirtualRaster {
         let memory = |_| Error::OutOfMemory { path: self.path.clone(), asked };
         host_memory::require(asked).map_err(memory)?;
         let mut values = host_memory::with_capacity(rows.len() * columns.len()).map_err(memory)?;
-        values.resize(rows.len() * columns.len(), self.fill.map_or_else(T::default, T::nearest));
+        values.resize(rows.len() * columns.len(), T::fill(self.fill));
         for source in &self.sources {
             self.copy(source, (&rows, &columns), &mut values)?;
         }
@@ -165,7 +165,7 @@ impl VirtualRaster {
             (source.from(0, to_columns, width), source.from(1, to_rows, height));
         let blocks = file.block_rows().min(1 << 16);
         for part in parts(file.value_bytes(), blocks, from_rows, from_columns.len()) {
-            let window = file.window(part.clone(), from_columns.clone())?;
+            let window = file.stored(part.clone(), from_columns.clone())?;
             let lines = part.map(|row| {
                 let line = (row as i64 + source.shift[1]) as usize - rows.start;
                 let first = (from_columns.start as i64 + source.shift[0]) as usize - columns.start;
@@ -206,7 +206,7 @@ impl Windows for VirtualRaster {
         &self.notes
     }
 
-    fn window(&self, rows: Range<usize>, columns: Range<usize>) -> Result<ArrayData> {
+    fn stored(&self, rows: Range<usize>, columns: Range<usize>) -> Result<ArrayData> {
         with_sample_type!(self.sample_type, T => Ok(T::array(self.values(rows, columns)?)))
     }
 }
@@ -219,8 +219,8 @@ pub(crate) fn read_place(path: &Path) -> Result<RasterPlace> {
     Ok(RasterPlace { size, georeference, notes })
 }
 
-/// Returns the files that a raster is read from: its own, or all of a Zarr array. For a virtual raster they include the files
-/// of its sources, which may be virtual rasters too.
+/// Returns the files that a raster is read from: its own, or all of a Zarr array. For a TIFF they include the `.aux.xml` beside
+/// it that states NODATA. For a virtual raster they include the files of its sources, which may be virtual rasters too.
 ///
 /// # Errors
 /// What is wrong with a virtual raster.
@@ -240,6 +240,8 @@ pub fn raster_files(path: &Path) -> Result<Vec<PathBuf>> {
             let sources = names.map(|name| source_path(&file, name));
             next.extend(sources.filter(|source| known.insert(source.clone())));
         }
+        let is_tiff = ["tif", "tiff"].contains(&&ending(&file)[..]) && !is_url(&file);
+        files.extend(pam::nodata_beside(&file).filter(|_| is_tiff));
         files.push(file);
     }
     Ok(files)
@@ -324,21 +326,22 @@ fn band_type(band: Node) -> Result<SampleType, String> {
             return Err(format!("its band has a {name}, which geo-io does not read: {INSTEAD}"));
         }
     }
-    Ok(match attribute(band, "dataType").unwrap_or("Byte") {
-        "Byte" => SampleType::U8,
-        "Int8" => SampleType::I8,
-        "UInt16" => SampleType::U16,
-        "Int16" => SampleType::I16,
-        "UInt32" => SampleType::U32,
-        "Int32" => SampleType::I32,
-        "UInt64" => SampleType::U64,
-        "Int64" => SampleType::I64,
-        "Float16" => SampleType::F16,
-        "Float32" => SampleType::F32,
-        "Float64" => SampleType::F64,
-        other => {
+    let name = attribute(band, "dataType").unwrap_or("Byte");
+    Ok(match &name.to_ascii_lowercase()[..] {
+        "byte" => SampleType::U8,
+        "int8" => SampleType::I8,
+        "uint16" => SampleType::U16,
+        "int16" => SampleType::I16,
+        "uint32" => SampleType::U32,
+        "int32" => SampleType::I32,
+        "uint64" => SampleType::U64,
+        "int64" => SampleType::I64,
+        "float16" => SampleType::F16,
+        "float32" => SampleType::F32,
+        "float64" => SampleType::F64,
+        _ => {
             return Err(format!(
-                "its band is of {other}, which geo-io does not read: `gdal_translate -ot` converts"
+                "its band has the dataType \"{name}\", which geo-io does not read: `gdal_translate -ot` converts"
             ));
         }
     })
@@ -472,6 +475,7 @@ impl Source {
         let is_narrow = size_of::<T>() < 4 || T::TYPE == "f4";
         let working = |value: f64| if is_narrow { f64::from(value as f32) } else { value };
         let nodata = self.nodata.map(working);
+        let other = self.nodata.and_then(|nodata| S::also(nodata.into()));
         for (from, start) in window.chunks_exact(width.max(1)).zip(lines) {
             let to = &mut values[start..start + width];
             if self.nodata.is_none() && self.scale.is_none() && S::TYPE == T::TYPE {
@@ -480,9 +484,9 @@ impl Source {
             }
             for (from, to) in from.iter().zip(to) {
                 let value = from.real();
-                if nodata
-                    .is_some_and(|nodata| nodata == value || (nodata.is_nan() && value.is_nan()))
-                {
+                let is_nodata =
+                    |nodata: f64| nodata == value || (nodata.is_nan() && value.is_nan());
+                if nodata.is_some_and(is_nodata) || other == Some(*from) {
                     continue;
                 }
                 *to = match self.scale {

@@ -38,9 +38,10 @@ pub(crate) fn map_info_beside(path: &Path) -> Option<PathBuf> {
 /// The geotransform of a world file's six lines: two of x, two of y for a column and a row, and the middle of the first
 /// pixel.
 fn transform_of(text: &str) -> Option<[f64; 6]> {
-    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    // Lines of old writers end with a carriage return alone. Words behind a number are remarks.
+    let words = text.split(['\n', '\r']).filter_map(|line| line.split_whitespace().next());
     // Some writers have their language's commas.
-    let numbers = lines.take(6).map(|line| line.replace(',', ".").parse().ok());
+    let numbers = words.take(6).map(|word| word.replace(',', ".").parse().ok());
     let numbers: Vec<f64> = numbers.collect::<Option<_>>()?;
     let [ax, ay, bx, by, x, y] = numbers.try_into().ok()?;
     let has_area = (ax != 0.0 || bx != 0.0) && (ay != 0.0 || by != 0.0);
@@ -63,6 +64,8 @@ mod tests {
         let expected = Some([997.5, 5.0, 0.0, 2002.5, 0.0, -5.0]);
         assert_eq!(transform_of("5\n0\n0\n-5\n1000\n2000\n"), expected);
         assert_eq!(transform_of("\u{20}5,0\r\n\r\n0\r\n0\r\n-5,0\r\n1000\r\n2000"), expected);
+        assert_eq!(transform_of("5\r0\r0\r-5\r1000\r2000\r"), expected);
+        assert_eq!(transform_of("5 east\n0\n0\n-5 // south\n1000\n2000\n"), expected);
         let turned = Some([997.5, 0.0, 5.0, 1997.5, 5.0, 0.0]);
         assert_eq!(transform_of("0\n5\n5\n0\n1000\n2000\n"), turned);
         for bad in ["", "5\n0\n0\n-5\n1000\n", "5 0 0 -5 1000 2000", "0\n0\n0\n0\n1\n2\n", "a"] {

@@ -228,3 +228,86 @@ fn narrow_and_low_rasters_do_not_grow() {
         }
     }
 }
+
+/// Of one band the stored values are read, whatever they stand for: GDAL reads each of these.
+#[test]
+fn what_the_one_band_stands_for_does_not_matter() {
+    for kind in [0, 1, 2, 3, 4, 5, 8, 9, 32803, 34892, 51177] {
+        let tiff = one_strip().tag(262, Field::Shorts(vec![kind]));
+        assert_eq!(read(&tiff).unwrap(), all(), "photometric interpretation {kind}");
+    }
+    for opacity in [0, 1, 2] {
+        assert_eq!(read(&one_strip().tag(338, Field::Shorts(vec![opacity]))).unwrap(), all());
+    }
+    let short = one_strip().tag(262, Field::Shorts(vec![3])).tag(320, Field::Shorts(vec![0; 12]));
+    assert_eq!(read(&short).unwrap(), all());
+}
+
+#[test]
+fn numbers_beyond_one_for_each_band_are_ignored() {
+    let twice = |code, value| one_strip().tag(code, Field::Shorts(vec![value; 2]));
+    for tiff in [twice(258, 8), twice(339, 1), twice(259, 1), twice(277, 1), twice(262, 1)] {
+        assert_eq!(read(&tiff).unwrap(), all());
+    }
+    // A predictor with two numbers is one all the same.
+    let firsts: Vec<u8> = (1..=4).flat_map(|value| [value, 0, 0, 0, 0, 0, 0, 0]).collect();
+    let tiff = packed(one_strip(), &[&firsts]).tag(317, Field::Shorts(vec![2; 2]));
+    assert_eq!(read(&tiff).unwrap(), all());
+}
+
+/// The last of the strips of three rows has one row of the image, and some writers fill it up.
+#[test]
+fn a_packed_last_strip_may_be_filled_up() {
+    let rows = rows().concat();
+    let (first, last) = rows.split_at(3 * WIDTH);
+    let filled = [last, &[9; 2 * WIDTH]].concat();
+    let strips = |last: &[u8]| packed(one_strip().rows_per_strip(3), &[first, last]);
+    assert_eq!(read(&strips(last)).unwrap(), all());
+    assert_eq!(read(&strips(&filled)).unwrap(), all());
+    for bad in [&last[..5], &[&filled[..], &[9]].concat()] {
+        assert!(read(&strips(bad)).unwrap_err().contains("strip/tile 1"));
+    }
+}
+
+/// GDAL's own masks beside a file are such images.
+#[test]
+fn a_first_image_that_calls_itself_a_mask_is_read() {
+    for kind in [1, 2, 4, 5] {
+        assert_eq!(read(&one_strip().tag(254, Field::Longs(vec![kind]))).unwrap(), all());
+    }
+}
+
+#[test]
+fn tags_of_other_types_say_what_they_say() {
+    let folder = tempfile::tempdir().unwrap();
+    let nodata = |field| {
+        let path = write(folder.path(), &one_strip().tag(42113, field));
+        read_raster(&path, None).unwrap().nodata.map(|nodata| nodata.to_string())
+    };
+    assert_eq!(nodata(Field::Bytes(b"3\0".to_vec())).as_deref(), Some("3"));
+    assert_eq!(nodata(Field::SBytes(vec![51, 0])).as_deref(), Some("3"));
+    assert_eq!(nodata(Field::Shorts(vec![3])), None);
+    // Keys of 32 bits: pixels are points, in zone 33.
+    let keys = vec![1, 1, 0, 3, 1024, 0, 1, 1, 1025, 0, 1, 2, 3072, 0, 1, 32633];
+    let tiff = one_strip()
+        .tag(33550, Field::Doubles(vec![10.0, 10.0, 0.0]))
+        .tag(33922, Field::Doubles(vec![0.0, 0.0, 0.0, 5e5, 4e6, 0.0]))
+        .tag(34735, Field::Longs(keys));
+    let place = read_raster(&write(folder.path(), &tiff), None).unwrap().georeference.unwrap();
+    assert_eq!(place.transform, [499_995.0, 10.0, 0.0, 4_000_005.0, 0.0, -10.0]);
+    assert_eq!(place.crs.unwrap().epsg(), Some(32633));
+}
+
+#[test]
+fn nodata_that_is_no_number_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    for (text, is_said) in
+        [("none", true), ("\"3\"", true), ("", false), ("  ", false), ("3", false)]
+    {
+        let path = write(folder.path(), &one_strip().nodata(text));
+        let raster = read_raster(&path, None).unwrap();
+        assert_eq!(raster.nodata.is_some(), text == "3", "{text}");
+        let notes = raster.notes.join("\n");
+        assert_eq!(notes.contains("t.tif: its NODATA is not a number"), is_said, "{notes}");
+    }
+}

@@ -361,3 +361,57 @@ fn a_mosaic_is_never_in_memory_as_a_whole() {
     assert!(error.contains("1.npy"), "{error}");
     let _: &Path = file.path();
 }
+
+/// NODATA in fewer digits, of the raster and of a source, means the least float as in a GeoTIFF.
+#[test]
+fn nodata_of_few_digits_means_the_least_float() {
+    let folder = Folder::new();
+    folder.tile("a.tif", (0, 0), (4, 3), |c, r| if (c, r) == (1, 1) { f32::MIN } else { 5.0 });
+    let source = |kind: &str, inner: &str| {
+        format!(
+            "<{kind}><SourceFilename relativeToVRT=\"1\">a.tif</SourceFilename><SourceBand>1</SourceBand>\
+             <SrcRect xOff=\"0\" yOff=\"0\" xSize=\"4\" ySize=\"3\"/>\
+             <DstRect xOff=\"0\" yOff=\"0\" xSize=\"4\" ySize=\"3\"/>{inner}</{kind}>"
+        )
+    };
+    let simple = source("SimpleSource", "");
+    let complex = source("ComplexSource", "<NODATA>-3.4e+38</NODATA>");
+    for (kind, band) in [
+        ("float32", format!("<NoDataValue>-3.4e38</NoDataValue>{simple}")),
+        ("Float64", format!("<NoDataValue>-3.4028235e38</NoDataValue>{simple}")),
+        ("Float32", format!("<NoDataValue>-1</NoDataValue>{complex}")),
+    ] {
+        let path = folder.dataset(
+            "m.vrt",
+            "",
+            &format!("<VRTRasterBand dataType=\"{kind}\" band=\"1\">{band}</VRTRasterBand>"),
+        );
+        let raster = read_raster(&path, None).unwrap();
+        let floats = raster.values.to_floats(raster.nodata);
+        let missing: Vec<usize> = (0..12).filter(|&i| floats[i].is_nan()).collect();
+        assert_eq!(missing, [5], "{band}");
+    }
+}
+
+/// A plan depends on them.
+#[test]
+fn the_files_of_a_raster_have_the_one_that_states_nodata() {
+    let folder = Folder::new();
+    folder.tile("a.tif", (0, 0), (4, 3), |_, _| 5.0);
+    let aux = folder.at("a.tif.aux.xml");
+    let state = |band: &str| {
+        let text =
+            format!("<PAMDataset><PAMRasterBand band=\"1\">{band}</PAMRasterBand></PAMDataset>");
+        std::fs::write(&aux, text).unwrap();
+    };
+    let source =
+        "<SimpleSource><SourceFilename relativeToVRT=\"1\">a.tif</SourceFilename></SimpleSource>";
+    let mosaic = folder.vrt("m.vrt", source);
+    state("<Metadata><MDI key=\"STATISTICS_MAXIMUM\">5</MDI></Metadata>");
+    assert_eq!(raster_files(&folder.at("a.tif")).unwrap(), [folder.at("a.tif")]);
+    state("<NoDataValue>5</NoDataValue>");
+    for (path, files) in [(folder.at("a.tif"), 2), (mosaic, 3)] {
+        let found = raster_files(&path).unwrap();
+        assert!(found.len() == files && found.contains(&aux), "{found:?}");
+    }
+}

@@ -348,6 +348,29 @@ fn a_changed_mask_needs_another_plan_and_tiles_that_stay_are_named() {
     assert!(last.contains("make the plan again") && !last.contains("run it again"), "{last}");
 }
 
+/// Tiles made before and after it would have other pixels without a value.
+#[test]
+fn nodata_stated_beside_a_mask_after_its_plan_needs_another_plan() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let mask: Vec<f32> = (0..40 * 40).map(|i| f32::from(u8::from(i % 97 == 0))).collect();
+    let place = Georeference::north_up((0.0, 40.0), (1.0, 1.0));
+    write_georeferenced(&folder.join("mask.tif"), &place, (40, 40), &mask, -1.0).unwrap();
+    let plan = ["plan", "mask.tif", "--tile-size", "16", "--max-distance", "5"];
+    succeeds(folder, &[&plan[..]]);
+    succeeds(folder, &[&["run", "plan.json", "--tile", "0"]]);
+    let aux = |band: &str| {
+        let text =
+            format!("<PAMDataset><PAMRasterBand band=\"1\">{band}</PAMRasterBand></PAMDataset>");
+        std::fs::write(folder.join("mask.tif.aux.xml"), text).unwrap();
+    };
+    // Statistics, as `gdalinfo -stats` writes them, change nothing.
+    aux("<Metadata><MDI key=\"STATISTICS_MAXIMUM\">1</MDI></Metadata>");
+    succeeds(folder, &[&["run", "plan.json", "--tile", "1"]]);
+    aux("<NoDataValue>1</NoDataValue>");
+    PROGRAM.fails(folder, &["run", "plan.json", "--tile", "2"], &["mask.tif", "has changed"]);
+}
+
 /// Each tile writes its own chunks of one array, which has the values of one run and needs no merge.
 #[test]
 fn tiles_are_chunks_of_one_array() {

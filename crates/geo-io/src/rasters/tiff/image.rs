@@ -17,24 +17,29 @@ use tiff_reader::source::{BytesSource, FileSource, SharedSource};
 use tiff_reader::{OpenOptions, TiffFile};
 use tiff_writer::encoder::{patch_first_ifd, write_header, write_ifd};
 
+use crate::crs::{ASCII_TAG, DIRECTORY_TAG};
 use crate::error::unwinding;
 use crate::input::{is_url, open};
 use crate::rasters::tiff::lerc::LercBlocks;
+use crate::rasters::tiff::samples::{GDAL_METADATA, GDAL_NODATA};
 use crate::{Error, Result, stream};
 
 const WIDTH: u16 = 256;
 const HEIGHT: u16 = 257;
 const BITS: u16 = 258;
 const COMPRESSION: u16 = 259;
+const PHOTOMETRIC: u16 = 262;
 const STRIP_OFFSETS: u16 = 273;
 const BANDS: u16 = 277;
 const STRIP_ROWS: u16 = 278;
 const STRIP_BYTES: u16 = 279;
 const PREDICTOR: u16 = 317;
+const COLOUR_MAP: u16 = 320;
 const TILE_WIDTH: u16 = 322;
 const TILE_HEIGHT: u16 = 323;
 const TILE_OFFSETS: u16 = 324;
 const TILE_BYTES: u16 = 325;
+const EXTRA_SAMPLES: u16 = 338;
 const FORMAT: u16 = 339;
 
 /// The tags whose numbers decide what pixels are, with their names in the format and the bytes of a number in the form
@@ -44,7 +49,7 @@ const NUMBERS: [(u16, &str, usize); 18] = [
     (HEIGHT, "ImageLength", 4),
     (BITS, "BitsPerSample", 2),
     (COMPRESSION, "Compression", 2),
-    (262, "PhotometricInterpretation", 2),
+    (PHOTOMETRIC, "PhotometricInterpretation", 2),
     (266, "FillOrder", 2),
     (STRIP_OFFSETS, "StripOffsets", 8),
     (BANDS, "SamplesPerPixel", 2),
@@ -56,12 +61,15 @@ const NUMBERS: [(u16, &str, usize); 18] = [
     (TILE_HEIGHT, "TileLength", 4),
     (TILE_OFFSETS, "TileOffsets", 8),
     (TILE_BYTES, "TileByteCounts", 8),
-    (338, "ExtraSamples", 2),
+    (EXTRA_SAMPLES, "ExtraSamples", 2),
     (FORMAT, "SampleFormat", 2),
 ];
 
 /// Floats in the tag SampleFormat, in which unsigned integers are 1.
 const FLOATS: u16 = 3;
+
+/// Grey values in the tag PhotometricInterpretation, of which 0 is black.
+const MIN_IS_BLACK: u16 = 1;
 
 /// The machine's byte order.
 const NATIVE: ByteOrder = match cfg!(target_endian = "little") {
@@ -125,6 +133,8 @@ pub(crate) struct TiffImage {
     path: PathBuf,
     file: TiffFile,
     directory: Ifd,
+    /// The same with a last strip that has as many rows as the others, where it may have them.
+    padded: Option<Ifd>,
     layout: RasterLayout,
     /// Bytes of an unpacked block.
     block_bytes: u64,
@@ -161,7 +171,10 @@ impl TiffImage {
         let (mut tags, block_bytes) =
             mended(stated, length).map_err(|reason| Error::malformed(path, reason))?;
         let is_half = take_halves_as_integers(&mut tags);
-        let directory = directory_of(tags).map_err(|reason| Error::malformed(path, reason))?;
+        let malformed = |reason| Error::malformed(path, reason);
+        let padded = with_whole_last_strip(&tags).map(directory_of).transpose();
+        let padded = padded.map_err(malformed)?;
+        let directory = directory_of(tags).map_err(malformed)?;
         let mut layout =
             directory.raster_layout().map_err(|error| unread(path, &directory, error))?;
         if is_half {
@@ -177,7 +190,7 @@ impl TiffImage {
             true => Some(LercBlocks::of(open(path)?.0, &directory)),
             false => None,
         };
-        Ok(Self { path: path.to_owned(), file, directory, layout, block_bytes, lerc })
+        Ok(Self { path: path.to_owned(), file, directory, padded, layout, block_bytes, lerc })
     }
 
     /// All of the file.
@@ -212,13 +225,19 @@ impl TiffImage {
         let memory = |_| Error::OutOfMemory { path: self.path.clone(), asked };
         host_memory::require(asked).map_err(memory)?;
         self.require_known_lerc(&rows, &columns)?;
-        let read = || {
+        let read = |directory| {
             let (width, height) = (columns.len(), rows.len());
             let (top, left) = (rows.start, columns.start);
-            self.file.read_window_bytes_from_ifd(&self.directory, top, left, height, width)
+            let read = || self.file.read_window_bytes_from_ifd(directory, top, left, height, width);
+            let bytes = unwinding(read).map_err(|reason| Error::malformed(&self.path, reason))?;
+            bytes.map_err(|e| failed(&self.path, e))
         };
-        let bytes = unwinding(read).map_err(|reason| Error::malformed(&self.path, reason))?;
-        let mut bytes = bytes.map_err(|e| failed(&self.path, e))?;
+        // Some writers fill up the last strip. The other reading is tried where a window has its rows.
+        let other = self.padded.as_ref().filter(|_| rows.end == self.layout.height);
+        let mut bytes = match (read(&self.directory), other) {
+            (Err(error), Some(other)) => read(other).map_err(|_| error)?,
+            (bytes, _) => bytes?,
+        };
         if self.lerc.is_some() && self.file.byte_order() != NATIVE {
             // LERC packs numbers, and libtiff packs those that it would write without it: with their bytes in the file's order.
             for sample in bytes.chunks_exact_mut(self.layout.bytes_per_sample) {
@@ -317,7 +336,7 @@ fn mended(stated: &Ifd, length: u64) -> Result<(BTreeMap<u16, TagValue>, u64), S
         let value = match number {
             Some((code, name, bytes)) => of_width(&tag.value, *bytes)
                 .ok_or_else(|| format!("its tag {code}, {name}, holds other than it should"))?,
-            None => tag.value.clone(),
+            None => as_text_or_keys(tag),
         };
         // The first of two tags with one number counts.
         tags.entry(tag.code).or_insert(value);
@@ -330,9 +349,15 @@ fn mended(stated: &Ifd, length: u64) -> Result<(BTreeMap<u16, TagValue>, u64), S
         // It is the codec that applies it.
         tags.remove(&PREDICTOR);
     }
+    let bands = first(&tags, BANDS, 1);
+    keep_as_many_numbers(&mut tags, bands as usize);
     let mut block_bytes = 0;
     // A file of several bands is refused later, whatever its blocks are.
-    if first(&tags, BANDS, 1) == 1 {
+    if bands == 1 {
+        // Stored values are read, whatever they stand for: colours, depths, opacity.
+        tags.insert(PHOTOMETRIC, TagValue::Short(vec![MIN_IS_BLACK]));
+        tags.remove(&COLOUR_MAP);
+        tags.remove(&EXTRA_SAMPLES);
         let [width, height] = [WIDTH, HEIGHT].map(|code| first(&tags, code, 0));
         let blocks = Blocks {
             image: [width, height],
@@ -343,6 +368,41 @@ fn mended(stated: &Ifd, length: u64) -> Result<(BTreeMap<u16, TagValue>, u64), S
         block_bytes = blocks.mend(&mut tags, &codec, length)?;
     }
     Ok((tags, block_bytes))
+}
+
+/// Returns a tag's value. As libtiff has it, bytes serve as a text, and integers of any width as GeoTIFF's keys.
+fn as_text_or_keys(tag: &Tag) -> TagValue {
+    let text = |bytes: &[u8]| {
+        let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
+        TagValue::Ascii(String::from_utf8_lossy(&bytes[..end]).into_owned())
+    };
+    match (tag.code, &tag.value) {
+        (GDAL_METADATA | GDAL_NODATA | ASCII_TAG, TagValue::Byte(v) | TagValue::Undefined(v)) => {
+            text(v)
+        }
+        (GDAL_METADATA | GDAL_NODATA | ASCII_TAG, TagValue::SByte(v)) => {
+            text(bytemuck::cast_slice(v))
+        }
+        (DIRECTORY_TAG, value) => of_width(value, 2).unwrap_or_else(|| value.clone()),
+        (_, value) => value.clone(),
+    }
+}
+
+/// Drops numbers that a tag has beyond one for each of its items. libtiff ignores them, and the reader refuses them or ignores
+/// the tag.
+fn keep_as_many_numbers(tags: &mut BTreeMap<u16, TagValue>, bands: usize) {
+    for (code, ..) in NUMBERS {
+        let most = match code {
+            BITS | FORMAT => bands,
+            STRIP_OFFSETS | STRIP_BYTES | TILE_OFFSETS | TILE_BYTES | EXTRA_SAMPLES => continue,
+            _ => 1,
+        };
+        match tags.get_mut(&code) {
+            Some(TagValue::Short(numbers)) => numbers.truncate(most.max(1)),
+            Some(TagValue::Long(numbers)) => numbers.truncate(most.max(1)),
+            _ => {}
+        }
+    }
 }
 
 /// Returns non-negative whole numbers as numbers of `bytes` bytes each; `None` for anything else.
@@ -461,6 +521,21 @@ fn length_of(codec: &Codec, stated: Option<u64>, there: u64, unpacked: u64) -> O
         Some(_) => Some(packed.min(unpacked.saturating_mul(4).saturating_add(4096))),
         None => Some(packed),
     }
+}
+
+/// States a height at which the last of several packed strips has as many rows as the others. `None` where it has them, or
+/// where nothing tells how long it is.
+fn with_whole_last_strip(tags: &BTreeMap<u16, TagValue>) -> Option<BTreeMap<u16, TagValue>> {
+    let number = |code| tags.get(&code).and_then(TagValue::as_u32);
+    let (height, rows) = (number(HEIGHT)?, number(STRIP_ROWS)?);
+    let is_packed = number(COMPRESSION).is_some_and(|codec| codec != 1);
+    let whole = height.checked_next_multiple_of(rows)?;
+    let is_short = height > rows && whole > height && !tags.contains_key(&TILE_WIDTH);
+    (is_packed && is_short).then(|| {
+        let mut tags = tags.clone();
+        tags.insert(HEIGHT, TagValue::Long(vec![whole]));
+        tags
+    })
 }
 
 /// States floats of 16 bits as integers, which have the same bytes and which the reader takes. Returns whether there are any.

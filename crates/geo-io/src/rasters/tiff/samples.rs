@@ -17,8 +17,8 @@ use crate::rasters::tiff::image::TiffImage;
 use crate::rasters::values_file::{Windows, parts};
 use crate::{ArrayData, Error, Georeference, Number, Result, SampleType};
 
-const GDAL_METADATA: u16 = 42112;
-const GDAL_NODATA: u16 = 42113;
+pub(crate) const GDAL_METADATA: u16 = 42112;
+pub(crate) const GDAL_NODATA: u16 = 42113;
 
 /// The first image of a TIFF, of one band, of which windows are read.
 pub(crate) struct SampleFile {
@@ -62,24 +62,17 @@ impl SampleFile {
         let place = Place::of_tiff(path, directory)?;
         let text = |tag| directory.tag(tag).and_then(|tag| tag.value.as_str());
         // What is said beside the file counts before what is said in it, as GDAL has it.
-        let band =
+        let mut band =
             Band::beside(path, sample_type).or_of_metadata(text(GDAL_METADATA).unwrap_or(""));
-        let of_tag = || sample_type.number_of_tag(text(GDAL_NODATA)?);
-        let stated = band.nodata.or_else(of_tag);
-        let notes = band.note(path).into_iter().chain(place.notes);
+        let tag = text(GDAL_NODATA).filter(|_| band.nodata.is_none()).unwrap_or_default();
+        let stated = band.nodata.or_else(|| sample_type.number_of_tag(tag));
+        band.is_no_number |= !tag.trim().is_empty();
+        band.is_no_number &= stated.is_none();
+        let notes = band.notes(path).into_iter().chain(place.notes);
         let notes = notes.chain(note_on_images(path, image.file())).collect();
         let place = place.georeference;
         let (size, blocks) = ((layout.width, layout.height), Blocks::of(directory, layout));
         Ok(Self { path: path.to_owned(), image, size, sample_type, blocks, stated, place, notes })
-    }
-
-    /// Reads the samples of a window, row by row.
-    ///
-    /// # Errors
-    /// [`Error::Malformed`] for a window beyond the image and for samples that cannot be unpacked, [`Error::OutOfMemory`].
-    pub fn window(&self, rows: Range<usize>, columns: Range<usize>) -> Result<ArrayData> {
-        check_window(&self.path, &rows, &columns, self.size)?;
-        with_sample_type!(self.sample_type, T => Ok(T::array(self.samples(rows, columns)?)))
     }
 
     fn samples<T: Sample>(&self, rows: Range<usize>, columns: Range<usize>) -> Result<Vec<T>> {
@@ -97,9 +90,7 @@ impl SampleFile {
         if width == 0 {
             return Ok(values);
         }
-        let absent = self.stated.map_or_else(T::default, T::nearest);
-        // Many programs fill with the least float and state it with fewer digits; GDAL takes both for NODATA.
-        let extreme = self.stated.and_then(T::shortened_extreme);
+        let absent = T::fill(self.stated);
         for part in parts() {
             let start = values.len();
             values.resize(start + part.len() * width, absent);
@@ -109,9 +100,6 @@ impl SampleFile {
                 let bytes = self.image.window(part.clone(), columns.clone())?;
                 bytemuck::cast_slice_mut(&mut values[start..]).copy_from_slice(&bytes);
                 self.blocks.fill_absent(&mut values[start..], part, columns.clone(), absent);
-                if let Some(extreme) = extreme {
-                    replace(&mut values[start..], extreme, absent);
-                }
             }
         }
         Ok(values)
@@ -148,14 +136,10 @@ impl Windows for SampleFile {
         &self.notes
     }
 
-    fn window(&self, rows: Range<usize>, columns: Range<usize>) -> Result<ArrayData> {
-        self.window(rows, columns)
+    fn stored(&self, rows: Range<usize>, columns: Range<usize>) -> Result<ArrayData> {
+        check_window(&self.path, &rows, &columns, self.size)?;
+        with_sample_type!(self.sample_type, T => Ok(T::array(self.samples(rows, columns)?)))
     }
-}
-
-/// Writes one value in place of another.
-fn replace<T: PartialEq + Copy>(samples: &mut [T], value: T, by: T) {
-    samples.iter_mut().filter(|sample| **sample == value).for_each(|sample| *sample = by);
 }
 
 /// The type in memory of samples of an image; those of fewer than 8 or 16 bits have that many there.
@@ -269,7 +253,8 @@ const INSTEAD: &str = "which pixels have a value, and geo-io reads NODATA instea
 fn require_no_mask(path: &Path, file: &TiffFile) -> Result<()> {
     const TRANSPARENCY: u32 = 4;
     let kind = |image: &Ifd| image.tag(SUBFILE_TYPE).and_then(|tag| tag.value.as_u32());
-    match file.ifds().iter().filter_map(kind).any(|kind| kind & TRANSPARENCY != 0) {
+    // The first image is read, whatever it says that it is: GDAL's own masks beside a file are such.
+    match file.ifds().iter().skip(1).filter_map(kind).any(|kind| kind & TRANSPARENCY != 0) {
         false => require_no_mask_beside(path),
         true => Err(Error::malformed(path, format!("a mask within it says {INSTEAD}"))),
     }

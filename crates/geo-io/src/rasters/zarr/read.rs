@@ -129,7 +129,7 @@ impl Windows for ZarrArray {
         &self.notes
     }
 
-    fn window(&self, rows: Range<usize>, columns: Range<usize>) -> Result<ArrayData> {
+    fn stored(&self, rows: Range<usize>, columns: Range<usize>) -> Result<ArrayData> {
         with_sample_type!(self.about.sample_type, T => Ok(T::array(self.values(rows, columns)?)))
     }
 }

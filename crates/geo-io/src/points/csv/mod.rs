@@ -265,7 +265,7 @@ impl<'a, R: BufRead> Rows<'a, R> {
         let xyz = [self.number(x)?, self.number(y)?, self.number(z)?];
         for (count, mark) in self.without_value.iter_mut().zip(MARKS) {
             // Some writers leave digits of the large ones out.
-            *count += u64::from((xyz[2] / mark - 1.0).abs() < 1e-6);
+            *count += u64::from((xyz[2] / mark - 1.0).abs() < 2e-6);
         }
         let values = self.layout.values.iter().map(|&column| self.number(column));
         self.values = values.collect::<Result<_>>()?;

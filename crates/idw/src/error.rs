@@ -1,5 +1,7 @@
 //! What can go wrong with an interpolation.
 
+use gpu_core::Shortest;
+
 /// The result of this crate's functions.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -11,7 +13,12 @@ pub enum Error {
     #[error("the points have no values")]
     NoValues,
     /// A coordinate or a value of a point is infinite or NaN.
-    #[error("point {index} is not finite: ({x}, {y}), value {value}")]
+    #[error(
+        "point {index} is not finite: ({}, {}), value {}",
+        Shortest(*x),
+        Shortest(*y),
+        Shortest(*value)
+    )]
     NotFinite {
         /// The point.
         index: usize,
@@ -51,7 +58,7 @@ pub enum Error {
         latitude: f64,
     },
     /// A target is infinite or NaN, or beyond a pole.
-    #[error("target {index} is not a place: ({x}, {y})")]
+    #[error("target {index} is not a place: ({}, {})", Shortest(*x), Shortest(*y))]
     Target {
         /// The target.
         index: usize,
@@ -63,7 +70,9 @@ pub enum Error {
     /// The square of a coordinate leaves the range of f64: it is beyond 1e150, or nearer to 0 than 1e-130
     /// and not 0. Not on the sphere.
     #[error(
-        "{what} {index}: ({x}, {y}) has a coordinate that is neither 0 nor between 1e-130 and 1e150"
+        "{what} {index}: ({}, {}) has a coordinate that is neither 0 nor between 1e-130 and 1e150",
+        Shortest(*x),
+        Shortest(*y)
     )]
     Place {
         /// A point or a target.
@@ -76,7 +85,11 @@ pub enum Error {
         y: f64,
     },
     /// The radii must be finite, and both 0 (no limit) or both positive (at least 1e-130).
-    #[error("radii {radius1} and {radius2} must be finite, and both 0 or both at least 1e-130")]
+    #[error(
+        "radii {} and {} must be finite, and both 0 or both at least 1e-130",
+        Shortest(*radius1),
+        Shortest(*radius2)
+    )]
     Radius {
         /// As given.
         radius1: f64,

@@ -11,7 +11,11 @@ pub enum Error {
     #[error("the points have no values")]
     NoValues,
     /// The square of a coordinate is beyond f64.
-    #[error("{what} {index}: ({x}, {y}) has a coordinate beyond 1e150")]
+    #[error(
+        "{what} {index}: ({}, {}) has a coordinate beyond 1e150",
+        gpu_core::Shortest(*x),
+        gpu_core::Shortest(*y)
+    )]
     Place {
         /// A point or a target.
         what: &'static str,

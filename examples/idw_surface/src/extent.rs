@@ -1,7 +1,7 @@
 //! The surface's cells: over `--bounds`, or over the points; on the sphere, up to the poles.
 
 use anyhow::{Result, bail, ensure};
-use gpu_core::{Bounds, GridSpec};
+use gpu_core::{Bounds, GridSpec, Shortest};
 use programs::args::Extent;
 use programs::edges::in_cells;
 use programs::units::round;
@@ -25,6 +25,29 @@ pub fn grid(args: &SurfaceArgs, given: Option<Extent>, points: Bounds) -> Result
         (Some(size), None) => around(points, size, args.geographic),
         (None, given) => covering(args, given.map_or(points, |extent| extent.0)),
     }
+}
+
+/// Returns a note if a surface of the globe ends before the ground that it was made for.
+pub fn note_on_uncovered(
+    args: &SurfaceArgs,
+    grid: &GridSpec,
+    given: Option<Extent>,
+    points: Bounds,
+) -> Option<String> {
+    let wanted = given.map_or(points, |extent| extent.0);
+    let (b, cell) = (grid.bounds(), grid.cell_size);
+    let slack = 1e-6 * cell;
+    let is_covered = b.min_x <= wanted.min_x + slack
+        && b.min_y <= wanted.min_y + slack
+        && b.max_x >= wanted.max_x - slack
+        && b.max_y >= wanted.max_y - slack;
+    (args.geographic && !is_covered).then(|| {
+        let [west, south, east, north] = [b.min_x, b.min_y, b.max_x, b.max_y].map(Shortest);
+        format!(
+            "the surface ends at {west},{south},{east},{north}: no more cells of {cell} degrees fit before the poles or \
+             180 degrees; a --resolution that divides 90 reaches them"
+        )
+    })
 }
 
 /// Returns a grid of this size that fills the bounds. Its cells must be square.
@@ -100,7 +123,8 @@ fn covering(args: &SurfaceArgs, b: Bounds) -> Result<GridSpec> {
     };
     ensure!(
         !args.geographic || cell <= 2.0 * POLE,
-        "--resolution {cell}: with --geographic this is in degrees, at most 180"
+        "--resolution {}: with --geographic this is in degrees, at most 180",
+        Shortest(cell)
     );
     let snapped = |low: f64, high: f64| {
         let first = in_cells(low, cell).floor();
@@ -111,7 +135,8 @@ fn covering(args: &SurfaceArgs, b: Bounds) -> Result<GridSpec> {
     let side = f64::from(u32::MAX);
     ensure!(
         columns <= side && rows <= side,
-        "--resolution {cell}: {columns:e} x {rows:e} cells are too many"
+        "--resolution {}: {columns:e} x {rows:e} cells are too many",
+        Shortest(cell)
     );
     let (mut west, mut columns) = (west * cell, columns);
     let (mut south, mut rows) = (south * cell, rows);
@@ -198,6 +223,29 @@ mod tests {
         assert!(error.contains("100x50"), "{error}");
         let error = of(&["--geographic", "--size", "500x200"], WORLD).unwrap_err().to_string();
         assert!(error.contains("416x200"), "{error}");
+    }
+
+    #[test]
+    fn a_surface_that_stops_short_of_a_pole_says_so() {
+        let note = |resolution: &str, bounds: &str| {
+            let words = ["idw_surface", "--geographic", "--resolution", resolution, bounds];
+            let args = CommandLine::parse_from(words).surface;
+            let (surface, given) = (&args.surface, args.points.bounds);
+            note_on_uncovered(surface, &grid(surface, given, WORLD).unwrap(), given, WORLD)
+        };
+        let world = "--bounds=-180,-90,180,90";
+        let text = note("7", world).unwrap();
+        assert!(text.contains("-175,-84,175,84") && text.contains("divides 90"), "{text}");
+        assert!(note("12", world).unwrap().contains("-180,-84,180,84"));
+        for (resolution, bounds) in [
+            ("5", world),
+            ("0.1", world),
+            ("7", "--bounds=0,0,20,20"),
+            ("0.7", "--bounds=-170,-80,170,80"),
+            ("0.3", "--bounds=-200,-10,-160.05,10"),
+        ] {
+            assert_eq!(note(resolution, bounds), None, "{resolution} {bounds}");
+        }
     }
 
     #[test]

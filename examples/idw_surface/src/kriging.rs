@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use anyhow::Result;
+use anyhow::{Result, anyhow};
 use clap::Args;
 use gpu_core::{Device, GridSpec, Points, Progress, Targets};
 use kriging::{EmpiricalParams, Fitted, Input, MAX_NEIGHBOURS, Model, Params, Sample, Variogram};
@@ -88,7 +88,15 @@ impl KrigingArgs {
             Some(Choice::Fit(models)) => models,
         };
         let empirical = sample.variogram(progress)?;
-        let Fitted { variogram, error, .. } = Variogram::fit(&empirical, models)?;
+        let Fitted { variogram, error, .. } =
+            Variogram::fit(&empirical, models).map_err(|error| {
+                let [cutoff] = digits([empirical.cutoff], 4);
+                anyhow!(
+                    "--variogram fit, of {} points and pairs up to {cutoff} (--cutoff): {error}; without a fit a \
+                     variogram is given, such as --variogram spherical:1,250",
+                    empirical.points
+                )
+            })?;
         report_variogram(&variogram, report);
         let (points, lags) = (empirical.points, empirical.lags.len());
         let [cutoff] = digits([empirical.cutoff], 4);

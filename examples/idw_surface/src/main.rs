@@ -75,7 +75,7 @@ fn run(args: &Args) -> Result<()> {
         report.note(note);
     }
     cloud.require_values_of_f32(&inputs, &args.points, true)?;
-    cloud.note_on_small_values().iter().for_each(|note| report.note(note));
+    cloud.notes_on_f32(true).iter().for_each(|note| report.note(note));
     if args.surface.geographic {
         require_places(&cloud, &inputs, &args.points)?;
     }
@@ -84,7 +84,13 @@ fn run(args: &Args) -> Result<()> {
     let crs = args.crs(cloud.crs.as_ref())?;
     let grid = extent::grid(&args.surface, args.points.bounds, bounds)?;
     report.crs(crs.as_ref());
-    args.surface.note_on_degrees(crs.as_ref()).iter().for_each(|note| report.note(note));
+    let uncovered = extent::note_on_uncovered(&args.surface, &grid, args.points.bounds, bounds);
+    let notes = args
+        .surface
+        .note_on_degrees(crs.as_ref(), &args.points.columns)
+        .into_iter()
+        .chain(uncovered);
+    notes.for_each(|note| report.note(note));
     // Bytes of a cell: the values, their copy with NODATA, and the writer's. Kriging adds values and variances in f64,
     // and --deviation adds all statistics.
     let of_cell = match (&args.surface.kriging.variogram, args.surface.deviation) {

@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use geo_io::Crs;
 use gpu_core::Shortest;
 use idw::{Adaptive, Kernel, KernelShape, Params, Surface};
-use programs::args::{Extent, fraction, positive};
+use programs::args::{Columns, Extent, fraction, positive};
 use programs::units::{note_on_degrees, require_degrees};
 use serde::{Deserialize, Serialize};
 
@@ -155,8 +155,12 @@ impl SurfaceArgs {
         }
     }
 
-    /// What is to be said where degrees are taken for a plane.
-    pub fn note_on_degrees(&self, crs: Option<&Crs>) -> Option<String> {
+    /// What is to be said where degrees are taken for a plane. If the points have no system, the names of their columns
+    /// may say that they are in degrees.
+    pub fn note_on_degrees(&self, crs: Option<&Crs>, columns: &Columns) -> Option<String> {
+        let of_names = || Crs::parse("EPSG:4326").ok().filter(|_| columns.are_degrees());
+        let crs = crs.cloned().or_else(of_names);
+        let crs = crs.as_ref();
         let note = note_on_degrees(crs).filter(|_| !self.geographic)?;
         let is_plane = self.kriging.variogram.is_some() || require_degrees("", crs).is_err();
         let else_ =

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 use anyhow::{Result, anyhow, ensure};
 use gpu_core::parallel::{self, FINE};
-use gpu_core::{Bounds, Device, DeviceChoice, GridSpec, host_memory};
+use gpu_core::{Bounds, Device, DeviceChoice, GridSpec, Shortest, host_memory};
 use nni_grid::Method;
 use programs::args::PointArgs;
 use programs::cloud::Cloud;
@@ -193,6 +193,7 @@ impl Extents {
 
 /// The cell size, which is what a user would change.
 pub fn too_large(cell: f64, error: gpu_core::Error) -> anyhow::Error {
+    let cell = Shortest(cell);
     match error {
         gpu_core::Error::GridTooLarge { columns, rows } => {
             anyhow!("--resolution {cell}: {columns:e} x {rows:e} cells are too many")

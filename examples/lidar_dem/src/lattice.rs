@@ -90,7 +90,8 @@ impl Lattice {
     pub fn snapped(&self, b: &Bounds) -> gpu_core::Result<GridSpec> {
         let b = self.bounds_in_cells(b);
         let (west, south) = (b.min_x.floor(), b.min_y.floor());
-        let (columns, rows) = (b.max_x.ceil() - west, b.max_y.ceil() - south);
+        // Bounds that rounding makes one place lie in a cell.
+        let (columns, rows) = ((b.max_x.ceil() - west).max(1.0), (b.max_y.ceil() - south).max(1.0));
         let side = f64::from(u32::MAX);
         if !(columns <= side && rows <= side) {
             return Err(gpu_core::Error::GridTooLarge { columns, rows });
@@ -122,6 +123,16 @@ mod tests {
         assert!(
             (grid.origin_x - 515368.6).abs() < 1e-6 && (grid.origin_y - 4918381.2).abs() < 1e-6
         );
+    }
+
+    #[test]
+    fn bounds_narrower_than_rounding_have_a_cell() {
+        for (west, wide) in [(0.0, 1e-9), (0.0, 1e-320), (5.0, 1e-9), (0.25, 1e-9), (-3.0, 1e-8)] {
+            let b = Bounds { min_x: west, min_y: west, max_x: west + wide, max_y: west + wide };
+            let grid = Lattice::of_multiples(1.0).snapped(&b).unwrap();
+            assert_eq!((grid.width, grid.height), (1, 1), "{b:?}");
+            assert_eq!(grid.origin_x, west.floor(), "{b:?}");
+        }
     }
 
     #[test]

@@ -159,7 +159,7 @@ fn read(
     let read = |ground: Option<&dyn Ground>| {
         Cloud::read_of(inputs, (&args.points, &columns), ground, progress)
     };
-    let cloud = match wanted {
+    let mut cloud = match wanted {
         Wanted::All => read(None),
         Wanted::AllNear(bounds) => {
             let cloud = read(None)?;
@@ -176,6 +176,7 @@ fn read(
         }
     }?;
     cloud.require_values_of_f32(inputs, &args.points, surface.has_heights())?;
+    cloud.notes.extend(cloud.notes_on_f32(surface.has_heights()));
     Ok(cloud)
 }
 

@@ -40,8 +40,9 @@ pub struct AskArgs {
     /// along great circles
     #[arg(long, value_name = "X,Y,K", allow_hyphen_values = true)]
     pub nearest: Option<Nearest>,
-    /// Count the points in each polygon of a GeoJSON file: those in any of its parts, but not in a hole of the part
-    #[arg(long, value_name = "FILE.geojson")]
+    /// Count the points in each polygon of a file: GeoJSON, FlatGeobuf (.fgb), GeoParquet (.parquet), GeoPackage (.gpkg) or
+    /// Shapefile (.shp). A polygon's points are those in any of its parts, but not in a hole of the part
+    #[arg(long, value_name = "POLYGONS")]
     pub polygons: Option<PathBuf>,
     /// Write what was found in them: each point (.csv), or the polygons with their counts and, of each value, the
     /// least, the mean and the greatest (.geojson). The table also says in which row of which file a point stands, if

@@ -21,7 +21,7 @@ pub fn of_points(
     bounds: Bounds,
 ) -> Result<(Option<Crs>, Option<String>)> {
     let crs = with_flag(args.geographic, stated)?;
-    if crs.is_some() || !args.are_degrees() {
+    if crs.is_some() || !args.points.columns.are_degrees() {
         let is_geographic = crs.as_ref().is_some_and(Crs::is_geographic);
         ensure!(
             !is_geographic || on_globe(&bounds, unit_of(crs.as_ref())),

@@ -45,8 +45,9 @@ fn of_tree(arg: Arg) -> Arg {
     let arg = arg.help_heading(None);
     match arg.get_id().as_str() {
         "inputs" => arg.value_name("POINTS").required(true).help(
-            "Point files (.las, .laz, .csv, .txt, .xyz), folders of them, patterns such as \"tiles/*.laz\", or - for a \
-             table on standard input. All are joined, and their coordinate systems must agree",
+            "Point files (.las, .laz, .csv, .txt, .xyz, .parquet, .fgb, .gpkg, .shp), folders of them, patterns such as \
+             \"tiles/*.laz\", catalogues of them (STAC .json, .vpc, tile indexes), or - for standard input. All are joined, \
+             and their coordinate systems must agree",
         ),
         "columns" => arg.value_name("X,Y").default_value("x,y").value_parser(Columns::pair),
         "classes" => {
@@ -64,11 +65,6 @@ impl TreeArgs {
     /// Checks what clap does not.
     pub fn check(&self) -> Result<()> {
         ensure!(self.threshold > 0, "--threshold 0: a leaf holds at least one point");
-        let Columns([x, y, _]) = &self.points.columns;
-        ensure!(
-            !(is_latitude(x) && is_longitude(y)),
-            "--columns {x},{y}: x comes first, so give --columns {y},{x}"
-        );
         let deepest = self.max_depth;
         ensure!(deepest <= MAX_LEVEL, "--max-depth {deepest}: at most {MAX_LEVEL} levels");
         self.points.crs()?;
@@ -90,12 +86,6 @@ impl TreeArgs {
         self.points.files(&|_| Ok(self.extent()))
     }
 
-    /// Whether the columns have the names of longitudes and latitudes.
-    pub fn are_degrees(&self) -> bool {
-        let Columns([x, y, _]) = &self.points.columns;
-        is_longitude(x) && is_latitude(y)
-    }
-
     /// How to build.
     pub fn params(&self) -> Params {
         let params = Params::new().threshold(self.threshold).max_level(self.max_depth);
@@ -105,16 +95,6 @@ impl TreeArgs {
             None => params,
         }
     }
-}
-
-/// Whether a column has the name of longitudes.
-fn is_longitude(name: &str) -> bool {
-    ["lon", "long", "lng", "longitude"].contains(&name.to_lowercase().as_str())
-}
-
-/// Whether a column has the name of latitudes.
-fn is_latitude(name: &str) -> bool {
-    ["lat", "latitude"].contains(&name.to_lowercase().as_str())
 }
 
 /// `--algorithm`.
@@ -157,10 +137,12 @@ mod tests {
 
     #[test]
     fn names_are_parsed_and_refused() {
-        for (names, degrees) in [("Lon, LAT", true), ("x,y", false), ("lat,lon", false)] {
+        for (names, degrees) in [("Lon, LAT", true), ("x,y", false), ("lon,depth", false)] {
             let line = CommandLine::try_parse_from(["", "a.csv", "--columns", names]).unwrap();
-            assert_eq!(line.tree.tree.are_degrees(), degrees, "{names}");
+            assert_eq!(line.tree.tree.points.columns.are_degrees(), degrees, "{names}");
         }
+        let swapped = ["", "a.csv", "--columns", "lat,lon"];
+        assert!(CommandLine::try_parse_from(swapped).is_err());
         assert_eq!("level-sort".parse(), Ok(MethodName(Method::Baseline(Baseline::LevelSort))));
         assert!("bubble".parse::<MethodName>().is_err());
     }

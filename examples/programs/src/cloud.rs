@@ -1,6 +1,7 @@
 //! The points of all inputs, joined.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail, ensure};
@@ -10,6 +11,7 @@ use gpu_core::{Bounds, Progress, Shortest, ValueRange};
 
 use crate::args::{PointArgs, ending};
 use crate::ground::Ground;
+use crate::report::dropped_in_words;
 use crate::systems::{Shared, require_on_globe};
 
 /// Points at once, where inputs are read anew.
@@ -247,12 +249,14 @@ impl Cloud {
             Some(list) if sum(|t| t.dropped_class) == read => {
                 bail!("none of the {read} points has a class of {:?}", list.0)
             }
-            _ if sum(|t| t.dropped_outside) > 0 => {
-                bail!(
-                    "none of the {read} points lies in --bounds and passes --classes and --returns"
-                )
+            _ => {
+                let mut dropped = Tally::default();
+                self.tallies.iter().for_each(|tally| dropped += *tally);
+                let dropped =
+                    dropped_in_words(&dropped).map(|(count, _, why)| format!("{count} {why}"));
+                let dropped: Vec<_> = dropped.collect();
+                bail!("none of the {read} points is left; dropped are {}", dropped.join(", "))
             }
-            _ => bail!("none of the {read} points passes --classes and --returns"),
         }
     }
 
@@ -304,9 +308,11 @@ impl Cloud {
         with_heights: bool,
     ) -> Result<()> {
         for column in with_heights.then_some(&self.z).into_iter().chain(&self.values) {
-            let is_beyond = |i: usize| is_beyond_f32(column[i]);
+            let is_beyond = |i: usize| is_beyond_f32(column[i]) || column[i].is_nan();
             if let Some(i) = parallel::first(column.len(), FINE, is_beyond) {
                 let (place, value) = (self.place_of(i, inputs, args), column[i]);
+                // A field of a LAS file.
+                ensure!(value.is_finite(), "{place}: the value {value} is not a finite number");
                 bail!(
                     "{place}: the value {value:e} is beyond the range of f32, which the result is in"
                 );
@@ -315,17 +321,14 @@ impl Cloud {
         Ok(())
     }
 
-    /// A note, if values are so near to 0 that f32 has no digits for them.
-    pub fn note_on_small_values(&self) -> Option<String> {
-        let least = f64::from(f32::MIN_POSITIVE);
-        let is_small = |i: usize| self.z[i] != 0.0 && self.z[i].abs() < least;
-        let count = parallel::count(self.z.len(), FINE, is_small);
-        (count > 0).then(|| {
-            format!(
-                "values nearer to 0 than {least:.1e}: {count}; the result is in f32, which has few digits there or none, and \
-                 may be 0"
-            )
-        })
+    /// Notes, if the result, which is in f32, cannot show the values of a column: they are so near to 0 that f32 has no
+    /// digits for them, or differ by less than what f32 tells apart at their size. It looks at all further values, and at
+    /// the heights if the run uses them.
+    pub fn notes_on_f32(&self, with_heights: bool) -> Vec<String> {
+        let columns = with_heights.then_some(&self.z).into_iter().chain(&self.values);
+        columns
+            .flat_map(|column| note_on_small_values(column).or_else(|| note_on_steps(column)))
+            .collect()
     }
 
     /// Says which point of the inputs a point is: its file, and its row there, or its number in a LAS or LAZ file. Both
@@ -384,24 +387,27 @@ impl Cloud {
     /// Returns a note, if some points lie so far from nearly all others that most of their rectangle is empty. The
     /// note has their number, the place of the farthest one, and the `--bounds` that hold the others.
     ///
-    /// The rectangle of the others leaves out the outermost hundredth of a sample of the points on each side. If
-    /// points are spread evenly it has nine tenths of the area or more.
+    /// The rectangle of the others leaves out the outermost hundredth of a sample of the points on each side, at least
+    /// one point. If 100 points are spread evenly it has nine tenths of the area, of 20 points three quarters.
     pub fn note_on_strays(&self) -> Option<String> {
         const SAMPLE: usize = 100_000;
         const TIMES: f64 = 20.0;
+        // Of fewer points those in the middle tell nothing of the others.
+        const FEWEST: usize = 20;
         let all = self.bounds()?;
         let middle = |column: &[f64]| {
             let mut sample: Vec<f64> =
                 column.iter().step_by(column.len().div_ceil(SAMPLE)).copied().collect();
             sample.sort_unstable_by(f64::total_cmp);
             let last = sample.len() - 1;
-            let at = |share: f64| sample[(share * last as f64).round() as usize];
-            (at(0.01), at(0.99))
+            // Of few points one on each side.
+            let outer = (0.01 * last as f64).round().max(1.0) as usize;
+            (sample[outer.min(last)], sample[last.saturating_sub(outer)])
         };
         let ((west, east), (south, north)) = (middle(&self.x), middle(&self.y));
         let times =
             (all.max_x - all.min_x) / (east - west) * ((all.max_y - all.min_y) / (north - south));
-        if self.x.len() < 100 || !times.is_finite() || times < TIMES {
+        if self.x.len() < FEWEST || !times.is_finite() || times < TIMES {
             return None;
         }
         let margin = 0.1 * (east - west).max(north - south);
@@ -424,7 +430,7 @@ impl Cloud {
         let times = if times < 1e6 { format!("{times:.0}") } else { format!("{times:.0e}") };
         Some(format!(
             "{count} of {} points {} far from the others, the farthest at {x} {y}: the rectangle of all has {times} times \
-             the area of that of 98%, which --bounds={a},{b},{c},{d} would hold",
+             the area of that of the others, which --bounds={a},{b},{c},{d} would hold",
             self.x.len(),
             if count == 1 { "lies" } else { "lie" },
         ))
@@ -590,6 +596,38 @@ fn settled(values: &mut [f64], range: Option<[f64; 2]>) -> Option<ValueRange> {
     Some(ValueRange { min, max })
 }
 
+fn note_on_small_values(column: &[f64]) -> Option<String> {
+    let least = f64::from(f32::MIN_POSITIVE);
+    let count =
+        parallel::count(column.len(), FINE, |i| column[i] != 0.0 && column[i].abs() < least);
+    (count > 0).then(|| {
+        format!(
+            "values nearer to 0 than {least:.1e}: {count}; the result is in f32, which has few digits there or none, and \
+             may be 0"
+        )
+    })
+}
+
+/// Values such as seconds since 1970 have more digits in common than f32 has.
+fn note_on_steps(column: &[f64]) -> Option<String> {
+    const FEWEST_STEPS: f64 = 100.0;
+    let of_range = |range: Range<usize>| {
+        column[range].iter().fold([f64::MAX, f64::MIN], |[low, high], &v| [low.min(v), high.max(v)])
+    };
+    let ranges = parallel::map_ranges(column.len(), FINE, &of_range);
+    let [low, high] = ranges.into_iter().reduce(|a, b| [a[0].min(b[0]), a[1].max(b[1])])?;
+    let most = low.abs().max(high.abs()) as f32;
+    let step = f64::from(most.next_up()) - f64::from(most);
+    let is_coarse = low < high && (high - low) < FEWEST_STEPS * step;
+    is_coarse.then(|| {
+        let [low, high, step] = [low, high, step].map(Shortest);
+        format!(
+            "values from {low} to {high}: the result is in f32, which has steps of {step} there; take a number off the \
+             values first that they have in common"
+        )
+    })
+}
+
 /// Whether a value is larger than any of f32.
 pub fn is_beyond_f32(value: f64) -> bool {
     value.abs() > f64::from(f32::MAX)
@@ -626,6 +664,49 @@ mod tests {
         for range in [None, Some([180.0, 181.0]), Some([-1e30, 1e30]), Some([180.0, 180.0])] {
             assert_eq!(settled(range), heights);
         }
+    }
+
+    #[test]
+    fn what_f32_cannot_show_is_noted() {
+        let notes = |z: &[f64], value: &[f64]| {
+            let cloud = Cloud { z: z.to_vec(), values: vec![value.to_vec()], ..Cloud::default() };
+            [true, false].map(|with_heights| cloud.notes_on_f32(with_heights).len())
+        };
+        let heights = [120.0, 120.5, 1e-9];
+        for (values, count) in [
+            (&[1.7e9, 1.7e9 + 60.0][..], 1),
+            (&[1.7e9, 1.7e9 + 86_400.0][..], 0),
+            (&[1.7e9, 1.7e9][..], 0),
+            (&[-1e9, 1e9][..], 0),
+            (&[0.0, 1e-40][..], 1),
+            (&[0.0][..], 0),
+            (&[][..], 0),
+        ] {
+            assert_eq!(notes(&heights, values), [count; 2], "{values:?}");
+            assert_eq!(notes(values, &heights), [count, 0], "{values:?}");
+        }
+    }
+
+    #[test]
+    fn of_few_points_a_stray_is_noted_too() {
+        let stations = |count: u32| Cloud {
+            x: (0..count).map(|i| 5e5 + f64::from(i * 37 % 101)).collect(),
+            y: (0..count).map(|i| 4e6 + f64::from(i * 53 % 97)).collect(),
+            ..Cloud::default()
+        };
+        for count in [20, 40, 99, 150] {
+            let mut cloud = stations(count - 1);
+            assert_eq!(cloud.note_on_strays(), None);
+            cloud.x.push(0.0);
+            cloud.y.push(0.0);
+            let note = cloud.note_on_strays().unwrap();
+            assert!(note.starts_with(&format!("1 of {count} points lies far")), "{note}");
+            assert!(note.contains("the farthest at 0 0: "), "{note}");
+        }
+        let mut few = stations(18);
+        few.x.push(0.0);
+        few.y.push(0.0);
+        assert_eq!(few.note_on_strays(), None);
     }
 
     #[test]

@@ -12,6 +12,20 @@ use serde_json::{Map, Value, json};
 use crate::args::RunArgs;
 use crate::stages::{Beside, Stages};
 
+/// How many points were dropped, the name of the reason, and the reason in words; without those of which there are none.
+pub(crate) fn dropped_in_words(
+    tally: &Tally,
+) -> impl Iterator<Item = (u64, &'static str, &'static str)> {
+    let all = [
+        (tally.dropped_class, "class", "by class"),
+        (tally.dropped_noise, "noise", "as noise (classes 7 and 18)"),
+        (tally.dropped_return, "return", "by return"),
+        (tally.dropped_withheld, "withheld", "withheld"),
+        (tally.dropped_outside, "outside", "out of reach of --bounds"),
+    ];
+    all.into_iter().filter(|(count, ..)| *count > 0)
+}
+
 /// The report under way: lines of text, each under a heading of the same width, and the same as fields.
 #[derive(Default)]
 pub struct Report {
@@ -51,17 +65,9 @@ impl Report {
         let mut text =
             format!("{}: {} points read, {} kept", path.display(), tally.read, tally.kept);
         let mut dropped = Map::new();
-        for (count, name, why) in [
-            (tally.dropped_class, "class", "by class"),
-            (tally.dropped_noise, "noise", "as noise (classes 7 and 18)"),
-            (tally.dropped_return, "return", "by return"),
-            (tally.dropped_withheld, "withheld", "withheld"),
-            (tally.dropped_outside, "outside", "out of reach of --bounds"),
-        ] {
-            if count > 0 {
-                let _ = write!(text, ", {count} dropped {why}");
-                dropped.insert(name.to_owned(), count.into());
-            }
+        for (count, name, why) in dropped_in_words(tally) {
+            let _ = write!(text, ", {count} dropped {why}");
+            dropped.insert(name.to_owned(), count.into());
         }
         self.line("input", text);
         let path = path.display().to_string();

@@ -199,7 +199,7 @@ pub fn check_default(grid: &GridSpec, bounds: &Bounds, points: usize) -> Result<
         grid.cell_size,
         grid.width,
         grid.height,
-        round(spacing)
+        Shortest(round(spacing))
     )
 }
 

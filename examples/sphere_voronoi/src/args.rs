@@ -231,6 +231,7 @@ impl FromStr for Columns {
     fn from_str(text: &str) -> Result<Self, String> {
         match text.split_once(',').map(|(a, b)| (a.trim(), b.trim())) {
             Some((a, b)) if !a.is_empty() && !b.is_empty() && !b.contains(',') => {
+                programs::args::require_x_first(a, b)?;
                 Ok(Self { longitude: a.to_owned(), latitude: b.to_owned() })
             }
             _ => Err("expected 2 names, as lon,lat".to_owned()),
@@ -269,7 +270,7 @@ mod tests {
     fn columns_and_places_are_parsed_and_refused() {
         let names = "a , b".parse::<Columns>().unwrap().names();
         assert_eq!((names.x.as_str(), names.y.as_str()), ("a", "b"));
-        for bad in ["", "a", "a,", ",b", "a,b,c"] {
+        for bad in ["", "a", "a,", ",b", "a,b,c", "Lat,Lon", "latitude, long"] {
             assert!(bad.parse::<Columns>().is_err(), "{bad:?} was taken");
         }
         assert_eq!("-10,5.5".parse::<Centre>().unwrap().0.longitude(), -10.0);

@@ -185,6 +185,36 @@ impl GeoKeys {
         all
     }
 
+    /// The same keys with the model of their code, where a writer left the model out or stated the code under the key of
+    /// the other model. GDAL loads no system without a model.
+    pub(super) fn with_model(self) -> Self {
+        let kind = |key| {
+            let listed = crs_definitions::from_code(self.short(key)?)?;
+            wkt::horizontal(listed.wkt)?.kind()
+        };
+        let is_unknown = matches!(self.short(MODEL_TYPE), None | Some(0));
+        let (model, from, to) = match (kind(PROJECTED_TYPE), kind(GEOGRAPHIC_TYPE)) {
+            (Some(Kind::Geographic), _) => (2, PROJECTED_TYPE, GEOGRAPHIC_TYPE),
+            (None, Some(Kind::Projected)) => (1, GEOGRAPHIC_TYPE, PROJECTED_TYPE),
+            (Some(Kind::Projected), _) if is_unknown => (1, PROJECTED_TYPE, PROJECTED_TYPE),
+            (None, Some(Kind::Geographic)) if is_unknown && self.is_geographic() => {
+                (2, GEOGRAPHIC_TYPE, GEOGRAPHIC_TYPE)
+            }
+            _ => return self,
+        };
+        let code = self.short(from).unwrap_or_default();
+        let mut entries: Vec<[u16; 4]> =
+            self.entries().filter(|e| ![MODEL_TYPE, from, to].contains(&e[0])).collect();
+        // Values within the directory lie behind the entries, whose number changes.
+        if self.text().is_some() || entries.iter().any(|e| e[1] == DIRECTORY_TAG) {
+            return self;
+        }
+        entries.extend([[MODEL_TYPE, 0, 1, model], [to, 0, 1, code]]);
+        entries.sort_unstable_by_key(|entry| entry[0]);
+        let settled = Self::of_entries(&entries, self.ascii.clone());
+        Self { doubles: self.doubles, ..settled }
+    }
+
     /// Whether coordinates are longitudes and latitudes. Some writers leave out the model.
     pub(super) fn is_geographic(&self) -> bool {
         let is_stated = |key| self.short(key).is_some_and(|value| value != 0);
@@ -304,7 +334,7 @@ impl GeoKeys {
     pub(super) fn of_wkt(wkt: &str, code: Option<u16>, heights: Option<&Heights>) -> Self {
         let node = wkt::horizontal(wkt);
         let geographic = node.as_ref().is_some_and(|n| n.kind() == Some(Kind::Geographic));
-        let Some(code) = node.and_then(|n| n.code()).or(code) else {
+        let Some(code) = node.and_then(|n| n.system_code()).or(code) else {
             return Self::of_text(wkt, heights);
         };
         let (model, type_key) = if geographic { (2, GEOGRAPHIC_TYPE) } else { (1, PROJECTED_TYPE) };

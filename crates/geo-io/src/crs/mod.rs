@@ -32,6 +32,9 @@ use same::{Definition as Defined, code_of_wkt, horizontal_code};
 use vertical::Heights;
 use wkt::{Kind, horizontal, is_geocentric, outermost};
 
+/// Characters of a text that an error shows.
+const LONGEST_SHOWN: usize = 60;
+
 /// Whether a code of the EPSG list is one of a compound system.
 pub(crate) fn is_compound(code: u16) -> bool {
     horizontal_code(code) != code
@@ -69,7 +72,12 @@ impl Crs {
     /// [`Error::UnknownCrs`] for another form, an unknown code, or a system without horizontal
     /// coordinates.
     pub fn parse(text: &str) -> Result<Self> {
-        let unknown = |reason| Error::UnknownCrs { text: text.to_owned(), reason };
+        // A text may be a definition of a page or more.
+        let shown = || match text.char_indices().nth(LONGEST_SHOWN) {
+            Some((end, _)) => format!("{} ..", &text[..end]),
+            None => text.to_owned(),
+        };
+        let unknown = |reason| Error::UnknownCrs { text: shown(), reason };
         let (authority, code) =
             text.trim().split_once(':').ok_or_else(|| unknown("the form is EPSG:26910"))?;
         if !authority.eq_ignore_ascii_case("EPSG") {
@@ -92,8 +100,13 @@ impl Crs {
         if vertical.is_some_and(|code| crs_definitions::from_code(code).is_some()) {
             return Err(unknown("the code behind the + is no vertical system's"));
         }
-        let definition = code.parse().ok().and_then(crs_definitions::from_code);
-        let definition = definition.ok_or_else(|| unknown("the EPSG list has no such code"))?;
+        let code = code.parse().ok();
+        let definition = code.and_then(crs_definitions::from_code).ok_or_else(|| {
+            unknown(match code.is_some_and(vertical::is_system) {
+                true => "it is a system of heights alone, which stands behind one of places: EPSG:26910+5703",
+                false => "no geographic, projected or compound system of this code is known",
+            })
+        })?;
         if horizontal(definition.wkt).is_none() {
             return Err(unknown("it is neither geographic nor projected"));
         }
@@ -113,7 +126,7 @@ impl Crs {
             return Ok(None);
         }
         keys.check()?;
-        Ok(Some(Self(Definition::Keys(keys))))
+        Ok(Some(Self(Definition::Keys(keys.with_model()))))
     }
 
     /// Returns the system that well-known text (WKT 1 or 2) states. `None` if no reader can make a system of x and
@@ -420,6 +433,11 @@ mod tests {
             let error = Crs::parse(&text).unwrap_err().to_string();
             assert!(error.contains(&text) && error.contains("no vertical system"), "{error}");
         }
+        let reason = |text: &str| Crs::parse(text).unwrap_err().to_string();
+        assert!(reason("EPSG:5703").contains("heights alone"));
+        assert!(reason("EPSG:9999").contains("no geographic, projected or compound system"));
+        let text = format!("PROJCS[\"{}\"]", "\u{e9}".repeat(1000));
+        assert!(reason(&text).len() < 250 && reason(&text).contains(" ..\""), "{}", reason(&text));
         // Geocentric: three-dimensional Cartesian coordinates are no map.
         assert!(Crs::parse("EPSG:4978").is_err());
     }
@@ -898,6 +916,52 @@ mod tests {
     }
 
     #[test]
+    fn a_code_of_another_kind_than_the_definition_is_none() {
+        let wkt = crs_definitions::from_code(26910).unwrap().wkt;
+        let end = wkt.rfind("AUTHORITY").unwrap();
+        let with = |code: u16| {
+            Crs::from_wkt(&format!("{}AUTHORITY[\"EPSG\",\"{code}\"]]", &wkt[..end])).unwrap()
+        };
+        let (own, false_one) = (with(26910), with(4326));
+        assert_eq!((own.epsg(), false_one.epsg()), (Some(26910), None));
+        assert!(!false_one.is_geographic() && false_one.same_as(&own));
+        let again = Crs::from_geokeys(false_one.geokeys()).unwrap().unwrap();
+        assert!(again.same_as(&own) && again.epsg().is_none(), "{again:?}");
+    }
+
+    #[test]
+    fn keys_have_the_model_of_their_code() {
+        let keys = |entries: &[[u16; 4]]| GeoKeys {
+            directory: [&[1, 1, 0, entries.len() as u16], entries.as_flattened()].concat(),
+            ..GeoKeys::default()
+        };
+        let [utm, degrees] =
+            [(PROJECTED_TYPE, 26910), (GEOGRAPHIC_TYPE, 4326)].map(|(key, code)| [key, 0, 1, code]);
+        let [projected, geographic] = [1, 2].map(|model| [MODEL_TYPE, 0, 1, model]);
+        for (given, model, key, code) in [
+            (&[projected, [PROJECTED_TYPE, 0, 1, 4326]][..], 2, GEOGRAPHIC_TYPE, 4326),
+            (&[geographic, [GEOGRAPHIC_TYPE, 0, 1, 26910]][..], 1, PROJECTED_TYPE, 26910),
+            (&[degrees][..], 2, GEOGRAPHIC_TYPE, 4326),
+            (&[utm][..], 1, PROJECTED_TYPE, 26910),
+            (&[projected, degrees, utm][..], 1, PROJECTED_TYPE, 26910),
+        ] {
+            let crs = Crs::from_geokeys(keys(given)).unwrap().unwrap();
+            assert_eq!((crs.epsg(), crs.is_geographic()), (Some(code), model == 2), "{given:?}");
+            let metres = (model == 1).then_some(1.0);
+            assert_eq!(crs.metres_per_unit(), metres, "{given:?}");
+            let written = crs.geokeys();
+            assert_eq!(written.short(MODEL_TYPE), Some(model), "{given:?}");
+            assert_eq!(written.short(key), Some(code), "{given:?}");
+            let numbers: Vec<u16> = written.directory[4..].chunks(4).map(|e| e[0]).collect();
+            assert!(numbers.is_sorted_by(|a, b| a < b), "{numbers:?}");
+        }
+        // A chain of 66 feet.
+        let chain = keys(&[projected, utm, [LINEAR_UNITS, 0, 1, 9097]]);
+        let chain = Crs::from_geokeys(chain).unwrap().unwrap();
+        assert_eq!(chain.metres_per_unit(), Some(66.0 * 0.3048));
+    }
+
+    #[test]
     fn another_unit_beside_a_code_is_another_system() {
         let keys = |unit| GeoKeys {
             directory: vec![1, 1, 0, 2, PROJECTED_TYPE, 0, 1, 26910, LINEAR_UNITS, 0, 1, unit],
@@ -906,6 +970,48 @@ mod tests {
         let [metres, feet] =
             [9001, 9002].map(|unit| Crs::from_geokeys(keys(unit)).unwrap().unwrap());
         assert!(metres.compare(&feet).unwrap_err().contains("0.3048"));
+    }
+
+    /// As GDAL writes the systems of the list in other forms.
+    #[test]
+    fn what_writers_leave_to_a_name_or_a_unit_counts() {
+        let sphere = r#"DATUM["WGS_1984",SPHEROID["WGS 84",6378137,298.257223563]],PRIMEM["Greenwich",0],UNIT["degree",0.0174532925199433]"#;
+        let mercator = |name: &str| {
+            let text = format!(
+                r#"PROJCS["{name}",GEOGCS["WGS 84",{sphere}],PROJECTION["Mercator_1SP"],PARAMETER["central_meridian",0],PARAMETER["scale_factor",1],PARAMETER["false_easting",0],PARAMETER["false_northing",0],UNIT["metre",1]]"#
+            );
+            Crs::from_wkt(&text).unwrap()
+        };
+        let listed = |code: &str| Crs::parse(code).unwrap();
+        let (of_maps, of_ships) =
+            (mercator("WGS 84 / Pseudo-Mercator"), mercator("WGS 84 / World Mercator"));
+        assert!(of_maps.same_as(&listed("EPSG:3857")) && !of_maps.same_as(&listed("EPSG:3395")));
+        assert!(of_ships.same_as(&listed("EPSG:3395")) && !of_ships.same_as(&of_maps));
+
+        let polar = |pole: &str, parallel: f64, meridian: f64| {
+            let text = format!(
+                r#"PROJCS["p",GEOGCS["GCS_WGS_1984",{sphere}],PROJECTION["Stereographic_{pole}_Pole"],PARAMETER["False_Easting",0.0],PARAMETER["False_Northing",0.0],PARAMETER["Central_Meridian",{meridian:?}],PARAMETER["Standard_Parallel_1",{parallel:?}],UNIT["Meter",1.0]]"#
+            );
+            Crs::from_wkt(&text).unwrap()
+        };
+        assert!(polar("South", -71.0, 0.0).same_as(&listed("EPSG:3031")));
+        assert!(polar("North", 70.0, -45.0).same_as(&listed("EPSG:3413")));
+        assert!(!polar("North", 71.0, -45.0).same_as(&listed("EPSG:3413")));
+        assert!(!polar("North", 70.0, 0.0).same_as(&listed("EPSG:3413")));
+
+        // Clarke's feet.
+        let ellipsoid = |size: &str| {
+            let text = format!(
+                r#"GEOGCRS["Trinidad 1903",DATUM["Trinidad 1903",ELLIPSOID["Clarke 1858",{size}]],CS[ellipsoidal,2],AXIS["latitude",north],AXIS["longitude",east],ANGLEUNIT["degree",0.0174532925199433]]"#
+            );
+            Crs::from_wkt(&text).unwrap()
+        };
+        let feet = ellipsoid(
+            r#"20926348,294.260676369261,LENGTHUNIT["Clarke's foot",0.3047972654,ID["EPSG",9005]]"#,
+        );
+        let metres = ellipsoid("6378293.64520876,294.260676369261");
+        assert_eq!(feet.compare(&metres), Ok(None));
+        assert!((feet.equatorial_radius().unwrap() - 6_378_293.645).abs() < 1e-3);
     }
 
     #[test]

@@ -142,7 +142,10 @@ impl Definition {
         let mut found = Self {
             kind,
             datum: (datum.code(), plain_datum(&datum.name().unwrap_or_default())),
-            ellipsoid: ellipsoid.and_then(|e| Some([e.number(1)?, e.number(2)?])),
+            ellipsoid: ellipsoid.and_then(|e| {
+                let metres = e.unit().unwrap_or(1.0);
+                Some([e.number(1)? * metres, e.number(2)?])
+            }),
             meridian: meridian.unwrap_or(0.0),
             method: String::new(),
             parameters: Default::default(),
@@ -153,11 +156,7 @@ impl Definition {
             let conversion = node.child(&["CONVERSION"]);
             let list = conversion.as_ref().unwrap_or(&node);
             found.method = method(&list.child(&["PROJECTION", "METHOD"])?.name()?);
-            // WKT 1 has no name for it.
-            let extension = node.child(&["EXTENSION"]).filter(|_| found.method == "mercator1sp");
-            if extension.is_some_and(|part| part.inside.contains("+nadgrids=@null")) {
-                found.method = PSEUDO_MERCATOR.to_owned();
-            }
+            found.take_pseudo_mercator(&node);
             for part in list.children().filter(|part| part.is("PARAMETER")) {
                 found.take(&part, angle)?;
             }
@@ -165,6 +164,20 @@ impl Definition {
             found.take_krovak(list, &node);
         }
         Some(found)
+    }
+
+    /// Takes the projection of maps in browsers, for which WKT 1 has no name. An extension says so, or, where a writer left
+    /// that out, the name of the system.
+    fn take_pseudo_mercator(&mut self, system: &Node) {
+        let is_extended = || {
+            let extension = system.child(&["EXTENSION"]);
+            extension.is_some_and(|part| part.inside.contains("+nadgrids=@null"))
+        };
+        let is_named =
+            || system.name().is_some_and(|name| plain(&name).ends_with("pseudomercator"));
+        if self.method == "mercator1sp" && (is_extended() || is_named()) {
+            self.method = PSEUDO_MERCATOR.to_owned();
+        }
     }
 
     /// Takes a parameter; `None` for one that is not known.
@@ -186,7 +199,8 @@ impl Definition {
     }
 
     /// Gives one name to projections that writers name in two ways. Esri states the one parallel of a conic in place of
-    /// a latitude of origin. A Mercator projection that is true to scale at the equator has a scale of 1.
+    /// a latitude of origin, also of a polar stereographic projection. A Mercator projection that is true to scale at the
+    /// equator has a scale of 1.
     fn take_one_parallel(&mut self) {
         let [latitude, .., first, second, _, _] = self.parameters;
         let name = match self.method.as_str() {
@@ -194,6 +208,10 @@ impl Definition {
                 "lambertconformalconic1sp"
             }
             "mercator2sp" if first.unwrap_or(0.0) == 0.0 => "mercator1sp",
+            "stereographicnorthpole" | "stereographicsouthpole" => {
+                self.parameters[0] = first.or(latitude);
+                "polarstereographic"
+            }
             _ => return,
         };
         self.method = name.to_owned();
@@ -394,8 +412,14 @@ pub(super) fn horizontal_code(code: u16) -> u16 {
 
 /// The code of the horizontal part of well-known text.
 pub(super) fn code_of_wkt(text: &str) -> Option<u16> {
-    let within = horizontal(text).and_then(|node| node.code());
-    within.or_else(|| outermost(text)?.code().map(horizontal_code))
+    let node = horizontal(text)?;
+    // A compound system may have the code of all.
+    node.system_code().or_else(|| {
+        outermost(text)
+            .filter(|all| all.whole.len() > node.whole.len())?
+            .code()
+            .map(horizontal_code)
+    })
 }
 
 fn plain(name: &str) -> String {

@@ -64,6 +64,11 @@ pub(super) struct Heights {
     pub unit: Option<f64>,
 }
 
+/// Whether a code is one of the vertical systems that are known here.
+pub(super) fn is_system(code: u16) -> bool {
+    SYSTEMS.iter().any(|system| system.0 == code)
+}
+
 impl Heights {
     /// The system of a code.
     pub fn of_code(code: u16) -> Self {

@@ -278,6 +278,15 @@ impl<'a> Node<'a> {
         }
     }
 
+    /// The code of a system of coordinates; `None` also for that of a system of another kind, such as 4326 of a projected
+    /// one: the definition counts.
+    pub fn system_code(&self) -> Option<u16> {
+        self.code().filter(|&code| {
+            let kind = crs_definitions::from_code(code).and_then(|d| horizontal(d.wkt)?.kind());
+            kind.is_none_or(|kind| Some(kind) == self.kind())
+        })
+    }
+
     /// The code of `AUTHORITY["EPSG","26910"]` or `ID["EPSG",26910]` directly inside the node. ESRI's numbers below 32768
     /// are EPSG's.
     pub fn code(&self) -> Option<u16> {

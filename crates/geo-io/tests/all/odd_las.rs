@@ -273,6 +273,19 @@ fn a_chunk_table_that_claims_gigabytes_is_an_error_or_is_not_needed() {
     assert!(error.to_string().contains("claims 4294967295 chunks"), "{error}");
 }
 
+#[test]
+fn a_chunk_table_without_chunks_hides_no_points() {
+    for is_layered in [true, false] {
+        let mut bytes = compressed(1_000, is_layered);
+        let start = u32::from_le_bytes(bytes[96..100].try_into().unwrap()) as usize;
+        let table = u64::from_le_bytes(bytes[start..start + 8].try_into().unwrap()) as usize;
+        bytes[table + 4..table + 8].fill(0);
+        let cloud = of_bytes("a.laz", &bytes).unwrap();
+        assert_eq!(cloud.len(), 1_000, "{is_layered}");
+        assert!(cloud.notes[0].contains("names no chunks"), "{:?}", cloud.notes);
+    }
+}
+
 /// The points decoded one after the other must come from the chunks that were held against the file's length. A decoder
 /// that found its own way by the stated compressor began 8 bytes early, and asked for gigabytes.
 #[test]

@@ -175,6 +175,33 @@ fn bad_fields_name_row_line_and_column() {
     assert!(text.contains("row 2 (line 3), column \"x\": \"\""), "{text}");
 }
 
+/// The error says how such a number is written here.
+#[test]
+fn numbers_in_the_writing_of_other_fields_are_refused_with_what_to_write() {
+    for (text, tip) in [
+        ("12\u{b0}30'15\"", "decimal degrees"),
+        ("12.5N", "decimal degrees"),
+        ("W 12.5", "decimal degrees"),
+        ("1.0D+03", "exponent with E"),
+        ("-2d0", "exponent with E"),
+        ("\u{2212}5", "minus sign"),
+        ("\u{2013}0.25", "minus sign"),
+    ] {
+        let error = refused(format!("x,y,z\n1,2,3\n4,5,{text}\n"));
+        assert!(error.contains("row 2 (line 3), column \"z\""), "{error}");
+        assert!(error.contains(text) && error.contains(tip), "{error}");
+    }
+    for text in ["N", "\u{b0}", "D", "\u{2013}", "east"] {
+        let error = refused(format!("x,y,z\n1,2,3\n4,5,{text}\n"));
+        assert!(error.ends_with("is not a finite number"), "{error}");
+    }
+    let error = refused("x,y,z,\"a\nb\"\n1,2,3,4\n");
+    assert!(
+        error.contains("line 1") && error.contains("take line breaks out of fields"),
+        "{error}"
+    );
+}
+
 #[test]
 fn a_first_row_without_a_number_is_no_line_of_names() {
     for (text, columns) in [
@@ -454,6 +481,14 @@ fn values_that_mean_none_elsewhere_are_noted() {
     let cloud = read("1 2 -9999\n2 2 5\n3 2 -9999.0\n").unwrap();
     assert_eq!(cloud.len(), 3);
     assert!(cloud.notes[0].contains("-9999: 2"), "{:?}", cloud.notes);
+    let cloud = read("1 2 -99999\n2 2 -32768\n3 2 -3.40282e38\n4 2 1.70141E+38\n5 2 5\n").unwrap();
+    assert_eq!((cloud.len(), cloud.notes.len()), (5, 4), "{:?}", cloud.notes);
+    assert!(
+        cloud.notes.iter().all(|note| note.contains(": 1; many programs")),
+        "{:?}",
+        cloud.notes
+    );
+    assert_eq!(read("1 2 -9998.9\n2 2 32768\n3 2 3.40282e38\n").unwrap().notes.len(), 0);
 }
 
 /// Bytes as they come, and rows of sound ones in which bytes were changed.

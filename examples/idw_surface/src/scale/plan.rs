@@ -171,7 +171,11 @@ fn tell(report: &mut Report, args: &PlanArgs, (plan, reads): (&Plan, Reads), hea
     headers.report(report);
     report.crs(headers.crs.as_ref());
     headers.notes.iter().for_each(|note| report.note(note));
-    args.surface.note_on_degrees(headers.crs.as_ref()).iter().for_each(|note| report.note(note));
+    let given = args.points.bounds;
+    let uncovered = extent::note_on_uncovered(&args.surface, plan.grid(), given, headers.bounds);
+    let of_degrees = args.surface.note_on_degrees(headers.crs.as_ref(), &args.points.columns);
+    let notes = of_degrees.into_iter().chain(uncovered);
+    notes.for_each(|note| report.note(note));
     report_surface(Recipe::WHOLE, plan.grid(), report);
     report_tiles(plan, report);
     if let Reads::Parts(most) = reads {

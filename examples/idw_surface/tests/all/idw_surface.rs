@@ -448,3 +448,87 @@ fn the_sample_repeats_and_replaces_nothing() {
     assert_eq!(contents(folder.path()), before);
     fails(folder.path(), &["--sample-points", "51", "--device", "cpu"], &["surface.tif"]);
 }
+
+#[test]
+fn a_globe_that_cells_do_not_fill_is_noted_in_one_run_and_in_a_plan() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let points = "lon,lat,z\n-179,-89,1\n10,20,2\n178,88.5,3\n";
+    std::fs::write(folder.join("p.csv"), points).unwrap();
+    let world = "--bounds=-180,-90,180,90";
+    for (resolution, bounds, is_noted) in [("7", world, true), ("7", "", true), ("6", world, false)]
+    {
+        let run = ["p.csv", "--columns", "lon,lat,z", "--geographic", "--resolution", resolution];
+        let bounds = Some(bounds).filter(|text| !text.is_empty());
+        let run: Vec<&str> = run.into_iter().chain(bounds).collect();
+        let once = succeeds(
+            folder,
+            &[&run[..], &["--device", "cpu", "-o", "s.tif", "--overwrite"]].concat(),
+        );
+        let plan = [&["plan"], &run[..], &["-o", "plan.json", "--overwrite"]].concat();
+        for report in [once, succeeds(folder, &plan)] {
+            let noted = report.contains("the surface ends at -175,-84,175,84");
+            assert_eq!(noted, is_noted, "{resolution} {bounds:?}: {report}");
+        }
+    }
+}
+
+#[test]
+fn a_stray_among_few_stations_is_noted() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut text = "x,y,z\n".to_owned();
+    for i in 0..30 {
+        text += &format!("{},{},{i}\n", 500_000 + i * 37 % 101, 4_000_000 + i * 53 % 97);
+    }
+    let run = ["p.csv", "--device", "cpu", "-o", "s.npy", "--overwrite"];
+    std::fs::write(folder.path().join("p.csv"), &text).unwrap();
+    let report = succeeds(folder.path(), &run);
+    assert!(!report.contains("far from the others"), "{report}");
+    std::fs::write(folder.path().join("p.csv"), text + "0,0,0\n").unwrap();
+    let report = succeeds(folder.path(), &run);
+    assert!(
+        report.contains("1 of 31 points lies far from the others, the farthest at 0 0"),
+        "{report}"
+    );
+}
+
+#[test]
+fn names_of_columns_tell_degrees() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+    at("p.csv", "Lat,Lon,z,x,y\n10,20,1,20,10\n11,22,2,22,11\n12,21,3,21,12\n");
+    let run = |columns: &'static str| {
+        ["p.csv", "--columns", columns, "--device", "cpu", "-o", "s.npy", "--overwrite"]
+    };
+    let plan = |columns: &'static str| {
+        ["plan", "p.csv", "--columns", columns, "--max-points", "2", "--overwrite"]
+    };
+    for report in
+        [succeeds(folder.path(), &run("lon,lat,z")), succeeds(folder.path(), &plan("lon,lat,z"))]
+    {
+        assert!(
+            report.contains("distances are in degrees") && report.contains("--geographic"),
+            "{report}"
+        );
+    }
+    assert!(!succeeds(folder.path(), &run("x,y,z")).contains("degrees"));
+    let words = ["'Lat,Lon,z'", "the longitude, comes first", "--columns Lon,Lat"];
+    fails(folder.path(), &run("Lat,Lon,z"), &words);
+    fails(folder.path(), &plan("Lat,Lon,z"), &words);
+}
+
+#[test]
+fn numbers_near_the_ends_of_f64_are_shown_in_few_digits() {
+    let folder = with_points();
+    std::fs::write(folder.path().join("low.csv"), "x,y,z\n1e-310,1,1\n2,2,2\n").unwrap();
+    for (run, word) in [
+        (&["points.csv", "--resolution", "1e300"][..], "5e299"),
+        (&["points.csv", "--resolution", "1e-300"], "--resolution 1e-300"),
+        (&["points.csv", "--radius", "1e-300"], "radii 1e-300"),
+        (&["low.csv"], "low.csv: row 1"),
+    ] {
+        let run = [run, &["--device", "cpu", "-o", "s.npy"]].concat();
+        let error = PROGRAM.errors(folder.path(), &run).concat();
+        assert!(error.contains(word) && error.len() < 200, "{error}");
+    }
+}

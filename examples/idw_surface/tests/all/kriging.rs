@@ -185,3 +185,16 @@ fn the_deviation_of_the_points_is_a_second_band() {
     let both = ["a.csv", "--deviation", "--max-points", "5", "--variogram", "spherical:1,9"];
     PROGRAM.fails(folder, &both, &["--variogram"]);
 }
+
+#[test]
+fn what_cannot_be_fitted_is_refused_with_what_to_give() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    std::fs::write(folder.join("two.csv"), "x,y,z\n0,0,1\n3,4,2\n").unwrap();
+    let words = ["of 2 points", "--cutoff", "--variogram spherical:1,250"];
+    PROGRAM.fails(folder, &["two.csv", "--variogram", "fit"], &words);
+    PROGRAM.fails(folder, &["plan", "two.csv", "--variogram", "fit"], &words);
+    write_points(folder);
+    let run = ["a.csv", "--variogram", "fit", "--cutoff", "1e-9"];
+    PROGRAM.fails(folder, &run, &["up to 1.00e-9 (--cutoff)", "--variogram spherical:1,250"]);
+}

@@ -1,7 +1,7 @@
 //! Making a plan.
 
 use anyhow::{Result, anyhow, bail, ensure};
-use gpu_core::GridSpec;
+use gpu_core::{GridSpec, Shortest};
 use nni_grid::Duplicates;
 use programs::cloud::step_of_heights;
 use programs::inputs::Files;
@@ -95,7 +95,9 @@ fn ranges(args: &PlanArgs, headers: &Headers) -> Result<Ends> {
     {
         ensure!(
             step_of_heights([*low, *high]).is_some(),
-            "{name} from {low} to {high}, as the headers have them, are too far apart for tiles with the bits of the whole"
+            "{name} from {} to {}, as the headers have them, are too far apart for tiles with the bits of the whole",
+            Shortest(*low),
+            Shortest(*high)
         );
     }
     Ok(Ends { heights, further })

@@ -379,3 +379,15 @@ fn the_worked_example_runs_and_has_the_bytes_of_its_files_by_name() {
     PROGRAM.succeeds(here, &by_name(merge));
     assert!(bytes(here, "mosaic.tif") == mosaic);
 }
+
+/// GeoJSON of points is what people try first.
+#[test]
+fn geojson_of_points_is_refused_by_what_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let point = json!({"type": "Feature", "properties": {"z": 5.0},
+                       "geometry": {"type": "Point", "coordinates": [1.0, 2.0]}});
+    write(folder.path(), "p.geojson", &json!({"type": "FeatureCollection", "features": [point]}));
+    let words = ["p.geojson", "no polygon", "ogr2ogr points.fgb p.geojson"];
+    PROGRAM.fails(folder.path(), &["p.geojson"], &words);
+    PROGRAM.fails(folder.path(), &["plan", "p.geojson"], &words);
+}

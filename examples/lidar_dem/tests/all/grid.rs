@@ -270,3 +270,12 @@ fn slopes_in_grads_are_those_in_degrees() {
     assert!(slopes[0].iter().zip(&slopes[1]).all(is_same), "{slopes:?}");
     assert!(slopes[0][210] > 5.0, "{}", slopes[0][210]);
 }
+
+#[test]
+fn bounds_narrower_than_rounding_give_one_cell() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("p.csv"), "x,y,z\n0,0,1\n2,0,1\n0,2,1\n2,2,1\n").unwrap();
+    let run = ["p.csv", "--resolution", "1", "--bounds=0,0,1e-9,1e-9", "--device", "cpu"];
+    let report = PROGRAM.succeeds(folder.path(), &run);
+    assert!(report.contains("1 x 1 cells of 1"), "{report}");
+}

@@ -182,3 +182,53 @@ fn values_that_are_none_are_named() {
     let plan = ["plan", "six.laz", "--value", "z,gps_time"];
     PROGRAM.fails(folder.path(), &plan, &["gps_time", "a tile cannot know"]);
 }
+
+/// A field that holds no number, and values that f32 cannot tell apart.
+#[test]
+fn what_a_band_cannot_hold_is_refused_or_noted() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let write = |name: &str, time: fn(usize) -> f64| {
+        let points = quarters().into_iter().take(300).enumerate();
+        let points = points.map(|(i, [x, y])| Point {
+            x,
+            y,
+            z: 5.0,
+            gps_time: Some(time(i)),
+            ..Point::default()
+        });
+        write_points(&at(name), 1, points);
+    };
+    write("nan.las", |i| if i == 7 { f64::NAN } else { 1.0 });
+    let run = ["--value", "gps_time", "--device", "cpu", "--overwrite"];
+    let words = ["nan.las: point 8", "NaN", "not a finite number"];
+    PROGRAM.fails(folder.path(), &[&["nan.las"], &run[..]].concat(), &words);
+    // Seconds of a minute since 1970.
+    write("seconds.las", |i| 1.7e9 + i as f64 / 5.0);
+    let report = PROGRAM.succeeds(folder.path(), &[&["seconds.las"], &run[..]].concat());
+    assert!(report.contains("steps of 128"), "{report}");
+    write("minutes.las", |i| i as f64 / 5.0);
+    let report = PROGRAM.succeeds(folder.path(), &[&["minutes.las"], &run[..]].concat());
+    assert!(!report.contains("steps of"), "{report}");
+}
+
+#[test]
+fn an_error_says_why_no_point_is_left() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, change: fn(usize, &mut Point)| {
+        let points = quarters().into_iter().take(40).enumerate().map(|(i, [x, y])| {
+            let mut point = Point { x, y, z: 5.0, ..Point::default() };
+            change(i, &mut point);
+            point
+        });
+        write_points(&folder.path().join(name), 0, points);
+    };
+    write("withheld.las", |_, point| point.is_withheld = true);
+    PROGRAM.fails(folder.path(), &["withheld.las"], &["none of the 40 points", "40 withheld"]);
+    write("noise.las", |i, point| {
+        point.is_withheld = i % 4 == 0;
+        point.classification = las::point::Classification::LowPoint;
+    });
+    let words = ["30 as noise (classes 7 and 18)", "10 withheld"];
+    PROGRAM.fails(folder.path(), &["noise.las"], &words);
+}

@@ -84,7 +84,7 @@ fn what_is_no_longitude_and_latitude_is_refused_or_said() {
     let fails = |arguments: &[&str], words: &[&str]| {
         PROGRAM.fails(here, &[arguments, &["--device", "cpu"]].concat(), words);
     };
-    fails(&["c.csv", "--columns", "lat,lon"], &["--columns lat,lon", "give --columns lon,lat"]);
+    fails(&["c.csv", "--columns", "lat,lon"], &["'lat,lon'", "give --columns lon,lat"]);
     std::fs::write(here.join("far.csv"), "lon,lat\n1,2\n3,95\n").unwrap();
     let far = ["far.csv", "--columns", "lon,lat"];
     fails(&[&far[..], &["--geographic"]].concat(), &["far.csv: point 1 at (3, 95)", "-90 to 90"]);

@@ -138,8 +138,34 @@ impl Columns {
     /// They are more or fewer.
     pub fn pair(text: &str) -> Result<Self, String> {
         let [x, y] = words(text)?;
+        require_x_first(&x, &y)?;
         Ok(Self([x, y.clone(), y]))
     }
+
+    /// Whether the columns have the names of longitudes and latitudes.
+    pub fn are_degrees(&self) -> bool {
+        let [x, y, _] = &self.0;
+        is_longitude(x) && is_latitude(y)
+    }
+}
+
+/// Refuses names of a latitude and a longitude in the places of x and y.
+///
+/// # Errors
+/// As said, with the names in the other order.
+pub fn require_x_first(x: &str, y: &str) -> Result<(), String> {
+    match is_latitude(x) && is_longitude(y) {
+        true => Err(format!("x, the longitude, comes first, so give --columns {y},{x}")),
+        false => Ok(()),
+    }
+}
+
+fn is_longitude(name: &str) -> bool {
+    ["lon", "long", "lng", "longitude"].contains(&name.to_lowercase().as_str())
+}
+
+fn is_latitude(name: &str) -> bool {
+    ["lat", "latitude"].contains(&name.to_lowercase().as_str())
 }
 
 /// Splits a text at commas into `N` words.
@@ -153,7 +179,9 @@ impl FromStr for Columns {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        words(text).map(Self)
+        let names: [String; 3] = words(text)?;
+        require_x_first(&names[0], &names[1])?;
+        Ok(Self(names))
     }
 }
 

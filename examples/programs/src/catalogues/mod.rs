@@ -81,6 +81,11 @@ impl Catalogue {
             None if is_table && content == Content::Points && !tile_index::is_one(path) => {
                 return Ok(None);
             }
+            None if content == Content::Points && tile_index::has_other_geometries(path) => bail!(
+                "{path}: of GeoJSON a tile index is read, whose polygons have the paths of files, and it has no polygon; points \
+                 are read of other formats, such as that of ogr2ogr points.fgb {path}",
+                path = path.display()
+            ),
             None => tile_index::entries(path, args.path_column.as_deref())?,
         };
         ensure!(!entries.is_empty(), "{} lists no files", path.display());

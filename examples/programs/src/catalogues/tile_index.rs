@@ -22,6 +22,13 @@ pub fn is_one(path: &Path) -> bool {
     geo_io::begins_with_polygon(path).unwrap_or(false)
 }
 
+/// Whether a table is sound and its first geometry is another than a polygon.
+pub fn has_other_geometries(path: &Path) -> bool {
+    let first =
+        geo_io::read_features(path).ok().and_then(|of| of.shapes.into_iter().flatten().next());
+    first.is_some_and(|shape| !matches!(shape, Shape::Polygons(_)))
+}
+
 /// Reads the entries of a tile index.
 ///
 /// # Errors

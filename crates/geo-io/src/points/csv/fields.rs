@@ -101,6 +101,10 @@ pub(super) struct Style {
 /// What a field should be.
 pub(super) const FINITE: &str = "a finite number";
 const GROUPED: &str = "a finite number: write it without thousands separators";
+const SEXAGESIMAL: &str =
+    "a finite number: write decimal degrees, such as 12.5, in the south and the west below 0";
+const EXPONENT: &str = "a finite number: write its exponent with E, such as 1.5E3";
+const MINUS: &str = "a finite number: its minus sign is another character than the hyphen -";
 const UNCLEAR: &str = "a clear number: its comma may be decimal or separate thousands, so write \
                        a decimal point, or no separator of thousands";
 
@@ -126,10 +130,33 @@ impl Style {
             Err(_) if self.has_decimal_commas || is_quoted => match with_decimal_comma(bare) {
                 Some(_) if !self.is_settled && is_grouped(bare) => Err(UNCLEAR),
                 Some(value) => finite(value),
-                None => Err(if is_grouped(bare) { GROUPED } else { FINITE }),
+                None => Err(expected_of(bare)),
             },
-            Err(_) => Err(if is_grouped(bare) { GROUPED } else { FINITE }),
+            Err(_) => Err(expected_of(bare)),
         }
+    }
+}
+
+/// What a text should be that is no number, by how it is written.
+fn expected_of(text: &str) -> &'static str {
+    // Dashes and the minus of mathematics, as word processors write them.
+    const DASHES: [char; 5] = ['\u{2212}', '\u{2013}', '\u{2014}', '\u{2010}', '\u{2011}'];
+    let is_number = |text: &str| text.parse::<f64>().is_ok_and(f64::is_finite);
+    let is_side = |c: char| "NSEWnsew".contains(c);
+    // Degrees, and minutes or a side of the globe.
+    let has_degrees = || text.starts_with(|c: char| c.is_ascii_digit() || "+-NSEWnsew".contains(c));
+    if is_grouped(text) {
+        GROUPED
+    } else if is_number(&text.replace(['D', 'd'], "E")) {
+        EXPONENT
+    } else if is_number(&text.replace(DASHES, "-")) {
+        MINUS
+    } else if text.contains(['\u{B0}', '\u{BA}']) && has_degrees()
+        || is_number(text.trim_matches(|c: char| is_side(c) || c == ' '))
+    {
+        SEXAGESIMAL
+    } else {
+        FINITE
     }
 }
 

@@ -27,6 +27,10 @@ const MAX_SHOWN: usize = 50;
 /// The separators, in words.
 const IN_WORDS: &str = "commas, semicolons, tabs, blanks and | separate columns";
 
+/// Why a line is refused whose quotes do not close.
+const OPEN_QUOTE: &str = "has a quote that opens a field, and no quote closes it: write it twice if it belongs to the \
+                          text, and take line breaks out of fields";
+
 /// The layout of a table, by its first lines.
 #[derive(Debug)]
 pub(super) struct Layout {
@@ -116,11 +120,7 @@ impl Layout {
     /// Divides a row, and gives whether it has as many fields as the first line. Empty ones at its end do not count, nor does a
     /// tab at its start where it makes a field too many.
     pub fn divide(&self, line: &Line, fields: &mut Vec<Field>) -> Result<bool, String> {
-        split(&line.text, self.separator, fields).map_err(|_| {
-            "has a quote that opens a field, and no quote closes it: write it twice if it belongs to the text, \
-             and take line breaks out of fields"
-                .to_owned()
-        })?;
+        split(&line.text, self.separator, fields).map_err(|_| OPEN_QUOTE.to_owned())?;
         let [fewest, most] = self.fields;
         while fields.len() > most && fields.last().is_some_and(|field| field.is_empty()) {
             fields.pop();
@@ -296,9 +296,7 @@ impl Guess<'_> {
         let mut fields = Vec::new();
         split(&first.text, separator, &mut fields).map_err(|_| {
             let number = first.number;
-            let reason =
-                format!("line {number} has a quote that opens a field, and no quote closes it");
-            Error::malformed(self.path, reason)
+            Error::malformed(self.path, format!("line {number} {OPEN_QUOTE}"))
         })?;
         // A tab at the start makes a field only where the next line has as many.
         if separator == b'\t' && fields[0].is_empty() && fields.len() > 1 {

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
-use gpu_core::Progress;
+use gpu_core::{Progress, Shortest};
 
 use crate::input::open;
 use crate::points::collect::Collector;
@@ -195,8 +195,8 @@ struct Rows<'a, R> {
     empty: Option<Error>,
     /// Comments below the first row.
     comments: u64,
-    /// Rows with the number that many programs write for a missing value.
-    without_value: u64,
+    /// Rows with each of [`MARKS`].
+    without_value: [u64; MARKS.len()],
     /// Whole numbers that floats of 64 bits do not hold, and the first of them.
     rounded: u64,
     first_rounded: String,
@@ -205,8 +205,8 @@ struct Rows<'a, R> {
 /// From here on floats of 64 bits do not hold every whole number.
 const EXACT: f64 = 9_007_199_254_740_992.0;
 
-/// The number that many programs write for a missing value.
-const NODATA: f64 = -9999.0;
+/// Numbers that many programs write for a missing value: the last two are the least float of 32 bits and Surfer's blank.
+const MARKS: [f64; 5] = [-9999.0, -99_999.0, -32_768.0, f32::MIN as f64, 1.70141e38];
 
 impl<'a, R: BufRead> Rows<'a, R> {
     fn open(path: &'a Path, mut lines: Lines<'a, R>, columns: &CsvColumns) -> Result<Self> {
@@ -224,7 +224,7 @@ impl<'a, R: BufRead> Rows<'a, R> {
             read: 0,
             empty: None,
             comments: 0,
-            without_value: 0,
+            without_value: [0; MARKS.len()],
             rounded: 0,
             first_rounded: String::new(),
         })
@@ -263,7 +263,10 @@ impl<'a, R: BufRead> Rows<'a, R> {
         }
         let [x, y, z] = self.layout.xyz;
         let xyz = [self.number(x)?, self.number(y)?, self.number(z)?];
-        self.without_value += u64::from(xyz[2] == NODATA);
+        for (count, mark) in self.without_value.iter_mut().zip(MARKS) {
+            // Some writers leave digits of the large ones out.
+            *count += u64::from((xyz[2] / mark - 1.0).abs() < 2e-6);
+        }
         let values = self.layout.values.iter().map(|&column| self.number(column));
         self.values = values.collect::<Result<_>>()?;
         if xyz.iter().chain(&self.values).any(|value| value.abs() >= EXACT) {
@@ -319,10 +322,11 @@ impl<'a, R: BufRead> Rows<'a, R> {
                  {first}"
             ));
         }
-        if self.without_value > 0 {
-            let count = self.without_value;
+        let missing = self.without_value.into_iter().zip(MARKS).filter(|(count, _)| *count > 0);
+        for (count, mark) in missing {
+            let mark = Shortest(mark);
             notes.push(format!(
-                "points with the value {NODATA}: {count}; many programs write that where there is no value, here it counts"
+                "points with the value {mark}: {count}; many programs write that where there is no value, here it counts"
             ));
         }
         notes

@@ -151,6 +151,10 @@ pub(super) fn check_table(las: &LasFile, vlr: &LazVlr) -> Result<(), String> {
     if count > las.size / las.layout.record as u64 + 2 {
         return Err(format!("its chunk table claims {count} chunks, more than the file can hold"));
     }
+    // A chunk begins with a whole record.
+    if count == 0 && table - (start + 8) >= las.layout.record as u64 {
+        return Err("its chunk table names no chunks, and points stand before it".to_owned());
+    }
     Ok(())
 }
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use ccq_tree::Cell;
 use geo_io::{
-    BinSpec, BinWriter, Cells, Compression, Crs, Georeference, LasPoints, Shape, TiffOptions,
+    Bands, BinSpec, BinWriter, Cells, Compression, Crs, Georeference, LasPoints, Shape, TiffOptions,
 };
 use gpu_core::{Bounds, Device, Grid, GridSpec, Points};
 
@@ -49,6 +49,7 @@ fn main() -> Result {
     features(&corpus)?;
     rasters(&corpus)?;
     grids(&corpus)?;
+    stores(&corpus)?;
     texts(&corpus)?;
     trees(&corpus)?;
     Ok(())
@@ -171,6 +172,72 @@ fn grids(corpus: &Corpus) -> Result {
         corpus.add("vrt", name, text.as_bytes())?;
     }
     Ok(())
+}
+
+/// The metadata of a group.
+const GROUP: &[u8] = br#"{"zarr_format":3,"node_type":"group"}"#;
+
+/// Zarr stores by every codec, and shards by the text of the specification.
+fn stores(corpus: &Corpus) -> Result {
+    let values: Vec<f32> = (0..7 * 5).map(|i| i as f32 * 0.5).collect();
+    let grid = GridSpec::new(500_000.0, 4_000_000.0, 30.0, 7, 5)?;
+    let place = Georeference::of_grid(&grid, Some(&Crs::parse("EPSG:32633")?));
+    for (name, compression) in
+        [("gzip", Compression::Deflate), ("zstd", Compression::Zstd), ("plain", Compression::None)]
+    {
+        let store = tessera_fuzz::empty_folder("seed").join("dem.zarr");
+        let options = TiffOptions { compression, ..TiffOptions::default() };
+        let bands = Bands::one(-1.0);
+        geo_io::write_zarr(store.as_path(), &place, (7, 5), &[&values], &bands, &options)?;
+        let mut files = Vec::new();
+        for (number, file) in tessera_fuzz::ZARR_FILES.iter().enumerate() {
+            if let Ok(bytes) = fs::read(store.join(file)) {
+                files.push((number as u8, bytes));
+            }
+        }
+        let parts = files.iter().map(|(number, bytes)| (*number, &bytes[..]));
+        corpus.add("zarr", name, &tessera_fuzz::join_zarr(parts))?;
+    }
+    let about = |sides: &str, chunk: &str, codecs: &str| {
+        format!(
+            r#"{{"zarr_format":3,"node_type":"array","shape":{sides},"data_type":"uint8","fill_value":7,
+            "chunk_grid":{{"name":"regular","configuration":{{"chunk_shape":{chunk}}}}},"codecs":[{codecs}],
+            "chunk_key_encoding":{{"name":"default"}},"dimension_names":["y","x"],"attributes":{{"_CRS":{{"url":"EPSG:32633"}}}}}}"#
+        )
+    };
+    let bytes = r#"{"name":"bytes"}"#;
+    let shards = |place: &str| {
+        format!(
+            r#"{{"name":"sharding_indexed","configuration":{{"chunk_shape":[2,2],"codecs":[{bytes}],"index_codecs":[{bytes}],
+            "index_location":"{place}"}}}}"#
+        )
+    };
+    // Two of four chunks are there, of which one lies across the edge.
+    let index = |first: u64| {
+        let places = [[first, 4], [u64::MAX; 2], [u64::MAX; 2], [first + 4, 4]];
+        places.as_flattened().iter().flat_map(|place| place.to_le_bytes()).collect::<Vec<u8>>()
+    };
+    let axis = about("[3]", "[2]", bytes).replace("\"y\",", "");
+    for (place, shard) in [
+        ("end", [&(1..=8).collect::<Vec<u8>>()[..], &index(0)].concat()),
+        ("start", [&index(64)[..], &(1..=8).collect::<Vec<u8>>()].concat()),
+    ] {
+        let array = about("[3,3]", "[4,4]", &shards(place));
+        let files: [(u8, &[u8]); 8] = [
+            (1, array.as_bytes()),
+            (0, GROUP),
+            (2, &shard),
+            (10, axis.as_bytes()),
+            (11, &[2, 4]),
+            (12, &[6, 8]),
+            (13, axis.as_bytes()),
+            (14, &[9, 8]),
+        ];
+        corpus.add("zarr", &format!("shard_{place}"), &tessera_fuzz::join_zarr(files))?;
+    }
+    let planes = about("[1,2,2]", "[1,2,2]", bytes);
+    let files: [(u8, &[u8]); 3] = [(0, GROUP), (1, planes.as_bytes()), (6, &[1, 2, 3, 4])];
+    corpus.add("zarr", "planes", &tessera_fuzz::join_zarr(files))
 }
 
 /// Writes tables with geometries. Files in formats that Tessera does not write are made by hand.

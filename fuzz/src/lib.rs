@@ -5,6 +5,7 @@ mod features;
 mod limited;
 mod numbers;
 mod rasters;
+mod zarrs;
 
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
@@ -14,6 +15,7 @@ pub use features::read_table;
 pub use limited::LIMIT;
 pub use numbers::{Coordinate, Place, columns};
 pub use rasters::read_in_parts;
+pub use zarrs::{ZARR_FILES, join_zarr, zarr};
 
 /// The folder of this process's files: in memory where the system has such a place.
 static FOLDER: LazyLock<PathBuf> = LazyLock::new(|| {

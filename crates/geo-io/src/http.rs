@@ -134,7 +134,7 @@ impl Remote {
     }
 
     /// Bytes of the file from a place on.
-    fn read(&self, start: u64, length: u64) -> io::Result<Vec<u8>> {
+    pub fn read(&self, start: u64, length: u64) -> io::Result<Vec<u8>> {
         if start.checked_add(length).is_none_or(|end| end > self.length) {
             return Err(io::Error::other(format!(
                 "its {} bytes end before the requested part",

@@ -15,7 +15,7 @@
 //! are row-major, row 0 in the north; NODATA is NaN in memory.
 //!
 //! Other crates read some formats, so these are features, off by default: `parquet` (GeoParquet in and out), `geopackage`, and
-//! `http`. With `http` a TIFF is named by its address, `https://..`, and its wanted parts are read. The features `geo` and `ndarray` take and give
+//! `http`. With `http` a TIFF, LAZ or LAS file is named by its address, `https://..`, and its wanted parts are read. The features `geo` and `ndarray` take and give
 //! shapes and rasters in types of other crates ([`RowMajor`], docs/guide/types.md).
 //!
 //! Two promises hold for every function. Input that is missing, cut short or damaged gives one
@@ -39,6 +39,7 @@ mod input;
 mod output;
 mod points;
 mod rasters;
+mod source;
 mod stream;
 mod tables;
 mod vectors;

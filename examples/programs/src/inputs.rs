@@ -129,9 +129,10 @@ pub fn is_one_file(a: &Path, b: &Path) -> bool {
     place_of(a) == place_of(b)
 }
 
-/// A name with a wildcard is one, unless there is a file of that very name.
+/// A name with a wildcard is one, unless it is an address or there is a file of that very name.
 fn is_pattern(input: &Path) -> bool {
-    input.to_str().is_some_and(|text| text.contains(['*', '?', '['])) && !input.exists()
+    let has_wildcard = input.to_str().is_some_and(|text| text.contains(['*', '?', '[']));
+    has_wildcard && !geo_io::is_url(input) && !input.exists()
 }
 
 /// The files that a pattern matches, by name. Names that are not UTF-8 match too: what no letter stands for counts as
@@ -238,6 +239,8 @@ mod tests {
         assert_eq!(names(&[folder.path().to_owned()]), ["a.LAS", "b.laz"]);
         assert_eq!(names(&[at("*.csv")]), ["odd[1].csv", "points.csv"]);
         assert_eq!(names(&[at("odd[1].csv")]), ["odd[1].csv"]);
+        let address = PathBuf::from("https://example.org/a.copc.laz?key=[b*]");
+        assert_eq!(expand(std::slice::from_ref(&address)).unwrap(), [address]);
         assert_eq!(names(&[at("b.laz"), at("?.laz"), at("missing.laz")]), ["b.laz", "missing.laz"]);
         assert!(expand(&[at("*.ply")]).unwrap_err().to_string().contains("*.ply"));
         std::fs::create_dir_all(at("deep/er")).unwrap();

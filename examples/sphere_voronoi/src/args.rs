@@ -35,12 +35,14 @@ pub struct Args {
     /// ids. A table (.csv) has ids and sites; --ids needs a table
     #[arg(short, long, value_name = "PATH", default_value = "cells.npy")]
     pub output: PathBuf,
-    /// Give --output the cells of another grid: h3:LEVEL, healpix:LEVEL (nested) or a5:LEVEL. A row has a cell's
-    /// id, the site nearest to its centre, and the distance in metres (.csv; .parquet with the centres)
+    /// Give --output the cells of another grid: h3:LEVEL, healpix:LEVEL (nested indices), healpix-nuniq:LEVEL (the
+    /// IVOA's NUNIQ, 4 * 4^LEVEL + nested index) or a5:LEVEL. A row has a cell's id, the site nearest to its centre,
+    /// and the distance in metres (.csv; .parquet with the centres)
     #[arg(long, value_name = "GRID:LEVEL")]
     pub ids: Option<Grid>,
     /// Give --output these cells alone, in their order: a table (.csv, .txt, .parquet, .fgb, .gpkg, .shp) of ids as
-    /// --ids writes them, or as numbers of 64 bits. Without a level, --ids h3 and --ids a5 take cells of all levels
+    /// --ids writes them, or as numbers of 64 bits. Without a level, --ids h3, healpix-nuniq and a5 take cells of all
+    /// levels
     #[arg(long, value_name = "TABLE", requires = "ids")]
     pub cells: Option<PathBuf>,
     /// The column of the ids, in --cells and in --output

@@ -1,20 +1,28 @@
 //! Cells of other grids of the globe, by the crates that are their libraries.
 
+use std::ops::RangeInclusive;
 use std::path::Path;
 use std::str::FromStr;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
+use cdshealpix::DEPTH_MAX;
+use cdshealpix::nested::{from_uniq_ivoa, to_uniq_ivoa};
 use gpu_core::host_memory;
 use h3o::{CellIndex, LatLng, Resolution};
 use serde_json::Value;
 
-/// `--ids`: a grid, and a level of it, which ids of H3 and A5 tell themselves.
+/// The ids of NUNIQ: those of order 0 begin at 4, and each further order begins behind the one before, up to order 29.
+const NUNIQ: RangeInclusive<u64> = 4..=(1 << 62) - 1;
+
+/// `--ids`: a grid, and a level of it. Ids of H3, A5 and NUNIQ carry their level, so that it may be left out.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Grid {
     /// Hexagons, by H3's resolution. An id is written in hexadecimal digits.
     H3(Option<Resolution>),
     /// HEALPix's squares in the nested order, by their depth. An id is a number from 0.
     Healpix(u8),
+    /// The same squares, by NUNIQ of the IVOA's MOC 2.0: an id is 4 * 4^ORDER + nested index.
+    HealpixNuniq(Option<u8>),
     /// Pentagons, by A5's resolution. An id is written in hexadecimal digits.
     A5(Option<i32>),
 }
@@ -25,11 +33,13 @@ impl Grid {
     /// # Errors
     /// There is no level, or no memory for so many.
     pub fn ids(self) -> Result<Vec<u64>> {
-        let no_level = "--ids: give a level, such as h3:4 or a5:5, or cells by --cells";
+        let no_level =
+            "--ids: give a level, such as h3:4, healpix-nuniq:6 or a5:5, or cells by --cells";
         let count = match self {
             // Of 122 cells twelve are pentagons, which have six children; the others have seven.
             Self::H3(level) => 2 + 120 * 7u64.pow(u8::from(level.context(no_level)?).into()),
             Self::Healpix(depth) => cdshealpix::n_hash(depth),
+            Self::HealpixNuniq(order) => cdshealpix::n_hash(order.context(no_level)?),
             Self::A5(level) => a5::get_num_cells(level.context(no_level)?),
         };
         // An id, two coordinates, a unit vector, a site and a distance.
@@ -41,6 +51,10 @@ impl Grid {
                 cells.map(u64::from).collect()
             }
             Self::Healpix(_) => (0..count).collect(),
+            Self::HealpixNuniq(order) => {
+                let first = to_uniq_ivoa(order.context(no_level)?, 0);
+                (first..first + count).collect()
+            }
             Self::A5(level) => {
                 let mut ids = Vec::new();
                 for cell in a5::get_res0_cells().map_err(|reason| anyhow!(reason))? {
@@ -74,12 +88,19 @@ impl Grid {
 
     /// The id that a field has.
     fn id(self, value: &Value) -> Result<u64> {
-        let none = || anyhow!("{value} is no id: expected text, or a whole number of 64 bits");
+        let expected = match self {
+            Self::H3(_) | Self::A5(_) => "hexadecimal digits, or a whole number of 64 bits",
+            Self::Healpix(_) | Self::HealpixNuniq(_) => "a whole number that is not negative",
+        };
+        let none = || anyhow!("{value} is no id: expected {expected}");
         let id = match value {
             Value::Number(number) => {
-                // What databases without unsigned numbers make of large ids.
-                let bits = || number.as_i64().map(i64::cast_unsigned);
-                number.as_u64().or_else(bits).ok_or_else(none)?
+                // What databases without unsigned numbers make of large ids, which HEALPix has none of.
+                let bits = match self {
+                    Self::H3(_) | Self::A5(_) => number.as_i64().map(i64::cast_unsigned),
+                    Self::Healpix(_) | Self::HealpixNuniq(_) => None,
+                };
+                number.as_u64().or(bits).ok_or_else(none)?
             }
             Value::String(text) if text.is_empty() => bail!("there is no id"),
             Value::String(text) => self.parse(text).ok_or_else(none)?,
@@ -120,6 +141,15 @@ impl Grid {
                 ensure!(id <= last, "{text} is no cell of healpix:{depth}, whose last is {last}");
                 return Ok(());
             }
+            Self::HealpixNuniq(order) => {
+                ensure!(
+                    NUNIQ.contains(&id),
+                    "{text} is no id of NUNIQ: these go from {} to {}",
+                    NUNIQ.start(),
+                    NUNIQ.end()
+                );
+                (order.map(i32::from), from_uniq_ivoa(id).0.into(), "healpix-nuniq")
+            }
             Self::A5(level) => {
                 let is_one = a5::is_valid_cell(id) && id != a5::WORLD_CELL;
                 ensure!(is_one, "{text} is no cell of A5");
@@ -145,6 +175,10 @@ impl Grid {
                 let (longitude, latitude) = cdshealpix::nested::center(depth, id);
                 [longitude.to_degrees(), latitude.to_degrees()]
             }
+            Self::HealpixNuniq(_) => {
+                let (order, index) = from_uniq_ivoa(id);
+                return Self::Healpix(order).centre(index);
+            }
             Self::A5(_) => {
                 let place = a5::cell_to_lonlat(id).map_err(|reason| anyhow!(reason))?;
                 [place.longitude(), place.latitude()]
@@ -156,7 +190,7 @@ impl Grid {
     pub fn text(self, id: u64) -> String {
         match self {
             Self::H3(_) | Self::A5(_) => format!("{id:x}"),
-            Self::Healpix(_) => id.to_string(),
+            Self::Healpix(_) | Self::HealpixNuniq(_) => id.to_string(),
         }
     }
 }
@@ -165,9 +199,10 @@ impl FromStr for Grid {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let expected = "expected h3:0 to h3:15, healpix:0 to healpix:29, or a5:0 to a5:30; with --cells h3 and a5 too";
+        let expected = "expected h3:0 to h3:15, healpix:0 to healpix:29, healpix-nuniq:0 to healpix-nuniq:29, or a5:0 to a5:30; with --cells h3, healpix-nuniq and a5 too";
         match text {
             "h3" => return Ok(Self::H3(None)),
+            "healpix-nuniq" => return Ok(Self::HealpixNuniq(None)),
             "a5" => return Ok(Self::A5(None)),
             _ => {}
         }
@@ -178,7 +213,8 @@ impl FromStr for Grid {
                 let resolution = Resolution::try_from(level).map_err(|_| expected)?;
                 Ok(Self::H3(Some(resolution)))
             }
-            "healpix" if level <= 29 => Ok(Self::Healpix(level)),
+            "healpix" if level <= DEPTH_MAX => Ok(Self::Healpix(level)),
+            "healpix-nuniq" if level <= DEPTH_MAX => Ok(Self::HealpixNuniq(Some(level))),
             "a5" if i32::from(level) <= a5::MAX_RESOLUTION => Ok(Self::A5(Some(level.into()))),
             _ => Err(expected.to_owned()),
         }

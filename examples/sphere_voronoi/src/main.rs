@@ -290,7 +290,7 @@ fn write_ids(args: &Args, grid: Grid, sites: &Sites, progress: &dyn Progress) ->
     let features = rows.zip(centres).map(|((&id, (&site, metres)), centre)| {
         let mut properties = Properties::default();
         match grid {
-            Grid::Healpix(_) => properties.set(key, id),
+            Grid::Healpix(_) | Grid::HealpixNuniq(_) => properties.set(key, id),
             Grid::H3(_) | Grid::A5(_) => properties.set_text(key, grid.text(id)),
         }
         properties.set("site", site);

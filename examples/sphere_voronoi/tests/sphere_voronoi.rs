@@ -470,6 +470,12 @@ fn cells_of_other_grids_have_the_site_nearest_to_their_centres() {
         ("h3:2", 5882, vec![]),
         ("healpix:0", 12, vec![("0", [45.0, sine(2.0 / 3.0)]), ("11", [315.0, sine(-2.0 / 3.0)])]),
         ("healpix:3", 768, vec![("0", [45.0, sine(1.0 / 12.0)])]),
+        (
+            "healpix-nuniq:0",
+            12,
+            vec![("4", [45.0, sine(2.0 / 3.0)]), ("15", [315.0, sine(-2.0 / 3.0)])],
+        ),
+        ("healpix-nuniq:3", 768, vec![("256", [45.0, sine(1.0 / 12.0)])]),
         ("a5:0", 12, vec![]),
         ("a5:3", 960, vec![]),
     ] {
@@ -494,6 +500,7 @@ fn cells_of_other_grids_have_the_site_nearest_to_their_centres() {
     for (arguments, words) in [
         (&["sites.csv", "--ids", "h3:16", "-o", "x.csv"][..], "expected h3:0 to h3:15"),
         (&["sites.csv", "--ids", "s2:3", "-o", "x.csv"], "healpix:0 to healpix:29"),
+        (&["sites.csv", "--ids", "healpix-nuniq:30", "-o", "x.csv"], "to healpix-nuniq:29"),
         (&["sites.csv", "--ids", "h3:3", "-o", "x.npy"], "with --ids the name must end in .csv"),
         (&["sites.csv", "--ids", "healpix:29", "-o", "x.csv"], "memory"),
     ] {
@@ -519,7 +526,8 @@ fn cells_by_their_ids_have_the_rows_that_all_cells_have() {
     let folder = with_sites();
     let here = folder.path();
     let id = |row: &String| row.split_once(',').unwrap().0.to_owned();
-    for (grid, level) in [("h3", 1), ("h3", 2), ("healpix", 3), ("a5", 2), ("a5", 4)] {
+    let grids = [("h3", 1), ("h3", 2), ("healpix", 3), ("healpix-nuniq", 2), ("a5", 2), ("a5", 4)];
+    for (grid, level) in grids {
         let grid_level = format!("{grid}:{level}");
         let all = rows_of(here, &["--ids", &grid_level]);
         let wanted: Vec<&String> = all[1..].iter().rev().step_by(7).collect();
@@ -537,7 +545,7 @@ fn cells_by_their_ids_have_the_rows_that_all_cells_have() {
         assert!(found[1..].iter().eq(wanted.iter().copied()), "{grid_level}");
         assert_eq!(found[0], "cell,site,metres");
         // Numbers of 64 bits in a table with another name for them.
-        let radix = if grid == "healpix" { 10 } else { 16 };
+        let radix = if grid.starts_with("healpix") { 10 } else { 16 };
         let number = |id: &String| u64::from_str_radix(id, radix).unwrap().cast_signed();
         let rows =
             ids.iter().map(|id| (vec![Number::from(number(id))], Shape::Points(vec![[0.0, 0.0]])));
@@ -548,8 +556,8 @@ fn cells_by_their_ids_have_the_rows_that_all_cells_have() {
         assert_eq!((&as_numbers[1..], as_numbers[0].as_str()), (&found[1..], "key,site,metres"));
         std::fs::remove_file(here.join("a.parquet")).unwrap();
     }
-    // H3 and A5 take several levels, in any order.
-    for grid in ["h3", "a5"] {
+    // Ids that carry their level may be of several, in any order.
+    for grid in ["h3", "healpix-nuniq", "a5"] {
         let [one, two] = [1, 3].map(|level| rows_of(here, &["--ids", &format!("{grid}:{level}")]));
         let mixed = [&one[5], &two[9], &one[1]];
         let ids = mixed.map(id).join("\n");
@@ -557,6 +565,48 @@ fn cells_by_their_ids_have_the_rows_that_all_cells_have() {
         let found = rows_of(here, &["--ids", grid, "--cells", "b.txt"]);
         assert!(found[1..].iter().eq(mixed), "{grid}: {found:?}");
     }
+}
+
+/// Ids by hand, and by 4 * 4^order + nested index, have the rows of these nested indices.
+#[test]
+fn ids_of_nuniq_are_nested_indices_with_their_order() {
+    use geo_io::{ColumnType, Number, Shape, write_geoparquet};
+    let folder = with_sites();
+    let here = folder.path();
+    let mut cells: Vec<(u64, u32, u64)> = vec![
+        (4, 0, 0),
+        (15, 0, 11),
+        (16, 1, 0),
+        (63, 1, 47),
+        (266, 3, 10),
+        (1024, 4, 0),
+        (1_152_921_504_606_846_976, 29, 0),
+        (4_611_686_018_427_387_903, 29, 3_458_764_513_820_540_927),
+    ];
+    for order in 0..=29 {
+        let nested = 12 * 4_u64.pow(order) * 5 / 7;
+        cells.push((4 * 4_u64.pow(order) + nested, order, nested));
+    }
+    let column = |ids: &[u64]| {
+        ids.iter().fold("cell\n".to_owned(), |text, id| text + &id.to_string() + "\n")
+    };
+    let behind_id = |row: &String| row.split_once(',').unwrap().1.to_owned();
+    let ids: Vec<u64> = cells.iter().map(|&(id, ..)| id).collect();
+    std::fs::write(here.join("nuniq.csv"), column(&ids)).unwrap();
+    let found = rows_of(here, &["--ids", "healpix-nuniq", "--cells", "nuniq.csv"]);
+    assert_eq!(found.len(), cells.len() + 1);
+    for (row, &(id, order, nested)) in found[1..].iter().zip(&cells) {
+        std::fs::write(here.join("one.csv"), column(&[nested])).unwrap();
+        let by_index = ["--ids", &format!("healpix:{order}"), "--cells", "one.csv"];
+        let expected = format!("{id},{}", behind_id(&rows_of(here, &by_index)[1]));
+        assert_eq!(*row, expected, "order {order}");
+    }
+    let rows = ids.iter().map(|&id| (vec![Number::from(id)], Shape::Points(vec![[0.0, 0.0]])));
+    let columns = [("UNIQ", ColumnType::Whole)];
+    write_geoparquet(&here.join("nuniq.parquet"), &columns, rows, None).unwrap();
+    let table = ["--cells", "nuniq.parquet", "--cell-column", "UNIQ"];
+    let of_table = rows_of(here, &[&["--ids", "healpix-nuniq"], &table[..]].concat());
+    assert_eq!(of_table[1..], found[1..]);
 }
 
 #[test]
@@ -570,6 +620,12 @@ fn ids_that_are_none_are_refused_with_file_and_row() {
         ("word.csv", "cell\nvalley\n"),
         ("gap.csv", "n,cell\n1,8001fffffffffff\n2,\n"),
         ("pix.csv", "cell\n767\n768\n"),
+        ("three.csv", "cell\n4\n3\n"),
+        ("below.csv", "cell\n4\n-4\n"),
+        ("beyond.csv", "cell\n4611686018427387903\n4611686018427387904\n"),
+        ("longer.csv", "cell\n18446744073709551616\n"),
+        ("half.csv", "cell\n4.5\n"),
+        ("orders.csv", "cell\n16\n64\n"),
         ("none.csv", "cell\n"),
     ] {
         std::fs::write(here.join(name), text).unwrap();
@@ -582,6 +638,16 @@ fn ids_that_are_none_are_refused_with_file_and_row() {
         ("h3", "none.csv", &["has no rows"]),
         ("healpix:3", "pix.csv", &["row 2", "768 is no cell of healpix:3, whose last is 767"]),
         ("healpix:3", "h3.csv", &["row 1", "is no id"]),
+        ("healpix-nuniq", "three.csv", &["row 2", "3 is no id of NUNIQ", "from 4 to 46"]),
+        ("healpix-nuniq", "below.csv", &["row 2", "\"-4\" is no id", "not negative"]),
+        ("healpix-nuniq", "beyond.csv", &["row 2", "4611686018427387904 is no id of NUNIQ"]),
+        ("healpix-nuniq", "longer.csv", &["row 1", "\"18446744073709551616\" is no id"]),
+        ("healpix-nuniq", "half.csv", &["row 1", "\"4.5\" is no id"]),
+        (
+            "healpix-nuniq:1",
+            "orders.csv",
+            &["row 2", "64 is a cell of level 2", "says healpix-nuniq:1"],
+        ),
         ("h3", "sites.csv", &["no column \"cell\""]),
         ("h3", "sites.las", &["sites.las", ".parquet"]),
     ] {
@@ -590,15 +656,24 @@ fn ids_that_are_none_are_refused_with_file_and_row() {
     }
     let a5 = ["sites.csv", "--ids", "a5", "--cells", "h3.csv", "-o", "x.csv"];
     PROGRAM.fails(here, &a5, &["h3.csv"]);
-    let no_level = ["sites.csv", "--ids", "h3", "-o", "x.csv"];
-    PROGRAM.fails(here, &no_level, &["--ids", "give a level", "--cells"]);
+    let rows = [4, -7].map(|id: i64| (vec![id.into()], geo_io::Shape::Points(vec![[0.0, 0.0]])));
+    let columns = [("cell", geo_io::ColumnType::Whole)];
+    geo_io::write_geoparquet(&here.join("below.parquet"), &columns, rows, None).unwrap();
+    for grid in ["healpix:3", "healpix-nuniq"] {
+        let signed = ["sites.csv", "--ids", grid, "--cells", "below.parquet", "-o", "x.csv"];
+        PROGRAM.fails(here, &signed, &["below.parquet, row 2: -7 is no id", "not negative"]);
+    }
+    for grid in ["h3", "healpix-nuniq"] {
+        let no_level = ["sites.csv", "--ids", grid, "-o", "x.csv"];
+        PROGRAM.fails(here, &no_level, &["--ids", "give a level", "--cells"]);
+    }
 }
 
 #[test]
 fn cells_go_out_as_geoparquet_with_their_ids_and_centres() {
     let folder = with_sites();
     let here = folder.path();
-    for grid in ["h3:1", "healpix:2", "a5:2"] {
+    for grid in ["h3:1", "healpix:2", "healpix-nuniq:2", "a5:2"] {
         let rows = rows_of(here, &["--ids", grid]);
         let out = ["sites.csv", "--level", "3", "--ids", grid, "-o", "out.parquet", "--overwrite"];
         PROGRAM.succeeds(here, &[&out[..], &["--device", "cpu"]].concat());

@@ -4,11 +4,10 @@
 //! the root's cube. Pages of entries of 32 bytes state each node's key (level, x, y, z), and its place in the file and
 //! its points, or the place of another page.
 
-use std::io::{Read, Seek, SeekFrom};
-
 use gpu_core::Bounds;
 
 use crate::points::chunk::{Chunk, holds, spread};
+use crate::source::Source;
 
 /// Bytes of the record that states the root and its page of entries.
 const INFO: usize = 160;
@@ -45,7 +44,7 @@ impl Info {
     /// starts, if it is known. Only a sample of the nodes is checked.
     pub fn chunks_within(
         &self,
-        file: &mut (impl Read + Seek),
+        file: &mut Source,
         (size, points): (u64, u64),
         bounds: &Bounds,
         place: &dyn Fn(u64) -> Option<[f64; 2]>,
@@ -61,9 +60,7 @@ impl Info {
             if !fits(offset, bytes) || read > size || bytes % ENTRY as u64 != 0 {
                 return None;
             }
-            file.seek(SeekFrom::Start(offset)).ok()?;
-            let mut page = vec![0; bytes as usize];
-            file.read_exact(&mut page).ok()?;
+            let page = file.read_at(offset, bytes).ok()?;
             for entry in page.as_chunks::<ENTRY>().0 {
                 let word = |i: usize| i32::from_le_bytes([0, 1, 2, 3].map(|b| entry[i + b]));
                 let offset = u64::from_le_bytes([0, 1, 2, 3, 4, 5, 6, 7].map(|b| entry[16 + b]));

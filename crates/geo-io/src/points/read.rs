@@ -5,7 +5,7 @@ use std::path::Path;
 use gpu_core::Progress;
 
 use super::{Filter, Header, Keep, PointCloud, Tally, csv, ending, features, las};
-use crate::input::is_las;
+use crate::input::{is_las, is_url};
 use crate::tables::Kind;
 use crate::{CsvColumns, Error, Result, stream};
 
@@ -18,6 +18,9 @@ use crate::{CsvColumns, Error, Result, stream};
 /// - `.parquet`, `.fgb`, `.gpkg` and `.shp`: tables with geometries. x, y and the reference system come with the
 ///   geometries, and so do elevations where no column has the name. `.parquet` and `.gpkg` need geo-io's features
 ///   `parquet` and `geopackage`.
+///
+/// With the feature `http` the address (`https://..`) of a LAZ or LAS file stands where its path does. Bytes come from
+/// the server as they are wanted: of a COPC the chunks that touch the filter's bounds, of other files all.
 ///
 /// The name `-` stands for standard input. Bytes from it, or from a pipe without an ending, are LAS or LAZ if they
 /// begin like that, else a table. LAS and LAZ from a pipe take as much space among the temporary files.
@@ -148,6 +151,10 @@ impl Format {
     fn of(path: &Path) -> Result<Self> {
         let is_nameless =
             || path.as_os_str() == "-" || path.starts_with("/dev") || stream::is_stream(path);
+        if is_url(path) && !matches!(ending(path).as_str(), "las" | "laz") {
+            let known = ".laz or .las, of which parts are read by their address; download others";
+            return Err(Error::UnknownEnding { path: path.to_owned(), known });
+        }
         if let Some(kind) = Kind::of(path) {
             return Ok(Self::Features(kind));
         }

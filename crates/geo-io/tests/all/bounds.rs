@@ -9,11 +9,11 @@ use geo_io::{
 use gpu_core::{Bounds, Silent};
 use laz::{LasZipCompressor, LazVlrBuilder};
 
-fn bounds(min_x: f64, min_y: f64, max_x: f64, max_y: f64) -> Bounds {
+pub(crate) fn bounds(min_x: f64, min_y: f64, max_x: f64, max_y: f64) -> Bounds {
     Bounds { min_x, min_y, max_x, max_y }
 }
 
-fn read(path: &Path, bounds: Option<Bounds>) -> geo_io::Result<PointCloud> {
+pub(crate) fn read(path: &Path, bounds: Option<Bounds>) -> geo_io::Result<PointCloud> {
     read_points(path, &Filter { bounds, ..Filter::default() }, &Default::default(), &Silent)
 }
 
@@ -87,7 +87,7 @@ fn a_point_outside_of_its_header_is_kept_where_bounds_ask_for_it() {
 }
 
 /// A node of the octree: level, x, y, z, and its points.
-type Node = ([i32; 4], Vec<[i32; 3]>);
+pub(crate) type Node = ([i32; 4], Vec<[i32; 3]>);
 
 /// A record of point format 6 with these coordinates in thousandths.
 fn record(point: [i32; 3]) -> Vec<u8> {
@@ -182,7 +182,7 @@ fn copc_header(points: usize, start: usize, extended_at: u64) -> Vec<u8> {
 
 /// A COPC of these nodes over the cube from 0 to 1000; the entries of the last two nodes, one
 /// below the other, are on a page of their own. Gives the places of the chunks.
-fn write_copc(path: &Path, nodes: &[Node]) -> Vec<(u64, u64)> {
+pub(crate) fn write_copc(path: &Path, nodes: &[Node]) -> Vec<(u64, u64)> {
     let mut laz_record = Cursor::new(Vec::new());
     laz_vlr().write_to(&mut laz_record).unwrap();
     let laz_record = vlr("laszip encoded", 22204, laz_record.get_ref());
@@ -366,4 +366,15 @@ fn a_damaged_index_gives_the_same_points_or_an_error() {
     });
     let _ = std::panic::take_hook();
     assert!(result.is_ok(), "a read panicked");
+}
+
+#[cfg(not(feature = "http"))]
+#[test]
+fn an_address_needs_the_feature_and_is_named() {
+    for name in ["https://example.org/a.copc.laz", "http://example.org/a.las?b=c"] {
+        for result in [read(name.as_ref(), None).err(), read_header(name.as_ref()).err()] {
+            let error = result.unwrap().to_string();
+            assert!(error.starts_with(name) && error.contains("feature http"), "{error}");
+        }
+    }
 }

@@ -1,4 +1,6 @@
-//! GeoTIFFs on a web server, which listens on the loopback interface here.
+//! Files on a web server, which listens on the loopback interface here: GeoTIFFs, and point clouds ([`points`]).
+
+mod points;
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
@@ -64,7 +66,12 @@ fn answer(mut stream: TcpStream, bytes: &[u8], log: &Mutex<Vec<String>>) {
     let (first, last) = range.unwrap_or((0, bytes.len() - 1));
     let (first, last) = if kind == "shifted" { (first + 1, last + 1) } else { (first, last) };
     let last = last.min(bytes.len() - 1);
-    let total = bytes.len() + if kind == "longer" { before } else { 0 };
+    let total = bytes.len()
+        + match &kind[..] {
+            "longer" => before,
+            "vast" => 1 << 50,
+            _ => 0,
+        };
     let tag = if kind == "changed" { before } else { 0 };
     let (status, about, body) = match &kind[..] {
         "none" => ("404 Not Found", String::new(), &b"no such file"[..]),
@@ -75,6 +82,8 @@ fn answer(mut stream: TcpStream, bytes: &[u8], log: &Mutex<Vec<String>>) {
         "moved" => ("302 Found", "Location: /ok/there.tif\r\n".to_owned(), &b""[..]),
         "round" => ("302 Found", "Location: /round.tif\r\n".to_owned(), &b""[..]),
         "whole" => ("200 OK", String::new(), bytes),
+        // It gives blocks alone.
+        "small" if last - first > 1 << 16 => ("404 Not Found", String::new(), &b""[..]),
         "empty" => {
             ("416 Range Not Satisfiable", "Content-Range: bytes */0\r\n".to_owned(), &b""[..])
         }

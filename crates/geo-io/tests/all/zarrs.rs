@@ -467,3 +467,41 @@ fn tiles_beside_each_other_make_the_store_of_one_run() {
     let other = ZarrTiles::new(&path, &place(), (101, 70), &[""], (16, 16)).unwrap();
     assert!(matches!(other.begin(), Err(Error::Differs { .. })));
 }
+
+/// Writers leave out chunks of fill values alone: so a coordinate may be missing, and two may not.
+#[test]
+fn coordinates_take_no_more_time_than_their_chunks() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = folder.path().join("a.zarr");
+    let write = |name: &str, side: u64, chunks: &[(u64, u8)]| {
+        let about = json!({"zarr_format": 3, "node_type": "array", "shape": [side], "data_type": "uint8",
+            "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [1]}},
+            "chunk_key_encoding": {"name": "default"}, "fill_value": 0, "codecs": [{"name": "bytes"}]});
+        let array = store.join(name);
+        std::fs::create_dir_all(array.join("c")).unwrap();
+        std::fs::write(array.join("zarr.json"), about.to_string()).unwrap();
+        for (place, value) in chunks {
+            std::fs::write(array.join(format!("c/{place}")), [*value]).unwrap();
+        }
+    };
+    let raster = |side: u64| {
+        let fields = [("shape", json!([3, side])), ("dimension_names", json!(["y", "x"]))];
+        let made = array(folder.path(), &fields);
+        std::fs::create_dir_all(store.join("dem")).unwrap();
+        std::fs::rename(made.join("zarr.json"), store.join("dem/zarr.json")).unwrap();
+        std::fs::write(store.join("zarr.json"), r#"{"zarr_format":3,"node_type":"group"}"#)
+            .unwrap();
+    };
+    write("x", 3, &[(1, 10), (2, 20)]);
+    write("y", 3, &[(0, 4), (1, 2)]);
+    raster(3);
+    let place = read_place(&store).unwrap().georeference.unwrap();
+    assert_eq!(place.transform, [-5.0, 10.0, 0.0, 5.0, 0.0, -2.0]);
+    write("x", 1 << 26, &[]);
+    raster(1 << 26);
+    let begun = std::time::Instant::now();
+    let place = read_place(&store).unwrap();
+    assert!(begun.elapsed().as_secs() < 5, "{:?}", begun.elapsed());
+    assert_eq!(place.georeference, None);
+    assert!(place.notes[0].contains("not evenly spaced"), "{:?}", place.notes);
+}

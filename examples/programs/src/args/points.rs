@@ -16,8 +16,8 @@ use crate::inputs::Files;
 #[command(next_help_heading = "Points")]
 pub struct PointArgs {
     /// Point files (.las, .laz, .csv, .txt, .xyz, .parquet, .fgb, .gpkg, .shp), folders of them, patterns such as
-    /// "tiles/*.laz", catalogues of them (STAC .json, .vpc, tile indexes), or - for standard input. All are joined, and
-    /// their coordinate systems must agree
+    /// "tiles/*.laz", catalogues of them (STAC .json, .vpc, tile indexes), or - for standard input. Built with the feature
+    /// http, COPC, LAZ and LAS by their addresses too (https://..). All are joined, and their coordinate systems must agree
     #[arg(value_name = "INPUT", help_heading = None)]
     pub inputs: Vec<PathBuf>,
     /// A table's columns by name, or by number where no name is that number. If rows have geometries, these give x

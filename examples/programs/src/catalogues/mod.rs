@@ -110,7 +110,8 @@ impl Catalogue {
     /// against what the catalogue states. `given` is the system that the caller takes in place of the files' own.
     ///
     /// # Errors
-    /// No file meets the ground; of those that do, one is missing or remote, or its header contradicts the catalogue.
+    /// No file meets the ground; of those that do, one is missing, its server does not give it, or its header contradicts
+    /// the catalogue.
     pub fn choose(
         &self,
         content: Content,
@@ -158,21 +159,35 @@ impl Catalogue {
 }
 
 impl Entry {
-    /// The path of the file: from the catalogue's folder, or absolute.
+    /// The path of the file: from the catalogue's folder, or absolute; or its address.
     fn path(&self) -> PathBuf {
+        if let Some(address) = self.address() {
+            return address;
+        }
         match self.href.strip_prefix("file://") {
             Some(rest) => decoded(rest.strip_prefix("localhost").unwrap_or(rest)).into(),
             None => self.folder.join(&self.href),
         }
     }
 
+    /// The address of a file on a web server, which GDAL's catalogues begin with /vsicurl/.
+    fn address(&self) -> Option<PathBuf> {
+        let address = self.href.strip_prefix("/vsicurl/").unwrap_or(&self.href);
+        Some(PathBuf::from(address)).filter(|address| geo_io::is_url(address))
+    }
+
     /// The path by which two entries are known as the same file, without opening it.
     fn place(&self) -> PathBuf {
-        plain(&self.path())
+        self.address().unwrap_or_else(|| plain(&self.path()))
+    }
+
+    /// The address of a file on a web server, or the path of a file that is there.
+    fn locate(&self) -> Result<PathBuf> {
+        self.address().map_or_else(|| self.locate_here(), Ok)
     }
 
     /// The path of a file that is there. The path of a URL may be encoded.
-    fn locate(&self) -> Result<PathBuf> {
+    fn locate_here(&self) -> Result<PathBuf> {
         let href = &self.href;
         let is_remote = href.contains("://") && !href.starts_with("file://");
         ensure!(
@@ -238,7 +253,16 @@ mod tests {
         ] {
             assert_eq!(entry(href).place(), Path::new(path), "{href}");
         }
-        for href in ["https://example.org/a.laz", "s3://maps/a.laz", "/vsicurl/https://a/b.tif"] {
+        for (href, address) in [
+            ("https://example.org/a//b.laz?c=../d", "https://example.org/a//b.laz?c=../d"),
+            ("/vsicurl/http://a/b.tif", "http://a/b.tif"),
+        ] {
+            assert_eq!(entry(href).locate().unwrap(), Path::new(address));
+            assert_eq!(entry(href).place(), Path::new(address));
+            let error = entry(href).locate_here().unwrap_err().to_string();
+            assert!(error.starts_with(href) && error.contains("download it"), "{error}");
+        }
+        for href in ["s3://maps/a.laz", "/vsis3/maps/b.tif", "/vsicurl/ftp://a/b.tif"] {
             let error = entry(href).locate().unwrap_err().to_string();
             assert!(error.starts_with(href) && error.contains("download it"), "{error}");
         }

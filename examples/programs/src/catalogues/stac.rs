@@ -161,7 +161,7 @@ fn links(path: &Path, document: &Value) -> Result<Vec<PathBuf>> {
         ensure!(!href.is_empty(), "link {i} has no \"href\"");
         let (name, stated) = (format!("link {i}"), Stated::default());
         let entry = Entry { name, href, folder: folder.to_owned(), stated };
-        found.push(plain(&entry.locate().with_context(|| entry.name.clone())?));
+        found.push(plain(&entry.locate_here().with_context(|| entry.name.clone())?));
     }
     Ok(found)
 }

@@ -5,12 +5,10 @@
 //! allows. So cores wait for each other only at the end of the file.
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io::{Cursor, Read, Seek, SeekFrom};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError, channel};
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use ::laz::laszip::ChunkTable;
@@ -22,6 +20,7 @@ use gpu_core::{Progress, Shortest};
 use rayon::Yield;
 
 use super::fields::selection;
+use super::packed::Packed;
 use super::{BATCH, Decoded, LasFile};
 use crate::error::unwinding;
 use crate::points::chunk::Chunk;
@@ -31,6 +30,9 @@ use crate::{Error, Filter, PointCloud, Result};
 
 /// Bytes of records that are decoded before the filter sees them: few enough for a core's cache.
 const PIECE: usize = 1 << 16;
+
+/// Bytes of a chunk table that are read at once: of a server's file they come from blocks that are kept.
+const TABLE: usize = 1 << 13;
 
 /// Points that a part of a cloud has room for at first, at most: a header may lie.
 const ROOM: u64 = 1 << 16;
@@ -48,7 +50,7 @@ impl Table {
     pub fn read(las: &LasFile, vlr: &LazVlr) -> Result<Self, String> {
         const NO_FIT: &str = "its chunk table does not fit the file";
         check_table(las, vlr)?;
-        let mut source = las.at_points().map_err(|e| e.to_string())?;
+        let mut source = las.at_points(TABLE).map_err(|e| e.to_string())?;
         let entries =
             unwinding(|| ChunkTable::read_from(&mut source, vlr))?.map_err(|e| e.to_string())?;
         let is_sized = vlr.uses_variable_size_chunks();
@@ -182,7 +184,8 @@ pub(super) fn read(
     }
     let source = las.file.try_clone().map_err(|e| Error::read(path, e))?;
     let is_checksum_wanted = keep.is_by_batches();
-    let decoder = Decoder { las, vlr, filter, source: Mutex::new(source), is_checksum_wanted };
+    let source = Packed::new(source, chunks);
+    let decoder = Decoder { las, vlr, filter, source, is_checksum_wanted };
     let firsts = match filter.numbered {
         true => las.firsts_of(chunks).unwrap_or_else(|| firsts_in_a_row(chunks)),
         false => vec![0; chunks.len()],
@@ -286,14 +289,13 @@ struct Decoder<'a> {
     las: &'a LasFile,
     vlr: &'a LazVlr,
     filter: &'a Filter,
-    source: Mutex<File>,
+    source: Packed,
     is_checksum_wanted: bool,
 }
 
 impl Decoder<'_> {
     fn part(&self, chunk: Chunk) -> Part {
-        let mut packed = vec![0; chunk.bytes as usize];
-        self.read_at(chunk.offset, &mut packed).map_err(|e| e.to_string())?;
+        let packed = self.source.of(&chunk).map_err(|e| e.to_string())?;
         let record = self.las.layout.record;
         if is_layered(self.vlr) && !is_sound(&packed, record, self.vlr, chunk.points) {
             return Err("a chunk contradicts its index".into());
@@ -304,12 +306,6 @@ impl Decoder<'_> {
             return Err(format!("its octree has no point at {x} {y}, its records do"));
         }
         Ok(decoded)
-    }
-
-    fn read_at(&self, offset: u64, bytes: &mut [u8]) -> std::io::Result<()> {
-        let mut source = self.source.lock().unwrap_or_else(PoisonError::into_inner);
-        source.seek(SeekFrom::Start(offset))?;
-        source.read_exact(bytes)
     }
 
     fn decoded(&self, packed: &[u8], chunk: &Chunk) -> Result<DecodedChunk, LasZipError> {

@@ -9,17 +9,20 @@
 //!
 //! If the filter has bounds, a large file is not read when its header lies outside them. A COPC file is read only where
 //! its chunks touch the bounds. If a sample of the records contradicts the header or the octree, all is read.
+//!
+//! A file on a web server is read by the same code, in parts ([`Source`]). There each place is a request: so the sample
+//! is one record, and chunks next to each other come together ([`packed`]).
 
 mod chunks;
 mod count;
 mod fields;
 mod one_by_one;
+mod packed;
 mod records;
 mod system;
 mod vlrs;
 mod write;
 
-use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 
@@ -28,10 +31,10 @@ use ::laz::LazVlr;
 use gpu_core::{Bounds, Progress, Shortest};
 
 use crate::error::unwinding;
-use crate::input::open;
 use crate::points::Keep;
 use crate::points::chunk::{Chunk, holds};
 use crate::points::copc::Info;
+use crate::source::Source;
 use crate::{Error, Filter, Header, PointCloud, Result};
 use chunks::Table;
 use count::Count;
@@ -52,6 +55,9 @@ const BATCH_OF_CORE: usize = 200_000;
 /// Bytes of records that are read at once, at most.
 const BATCH_BYTES: usize = 1 << 26;
 
+/// Bytes that are read at once of records one behind the other.
+const AHEAD: usize = 1 << 20;
+
 /// Points of a file that is read whatever its header says of its bounds: a few hundredths of a second.
 const SMALL: u64 = 1 << 20;
 
@@ -64,34 +70,15 @@ pub(crate) fn read(
     filter: &Filter,
     values: &[String],
     progress: &dyn Progress,
-    mut keep: Keep,
+    keep: Keep,
 ) -> Result<PointCloud> {
     let mut file = LasFile::open(path)?;
-    file.layout.taken = Taken::of(path, values, file.layout.format)?;
-    let (crs, mut notes) = file.crs(path)?;
-    notes.extend(file.note.clone());
-    let heights = file.heights();
-    let ranges = file.layout.taken.iter().map(|taken| taken.field.range()).collect();
-    let of_fields = PointCloud::of_las(0, values.len(), filter);
-    let mut cloud = PointCloud { crs, heights, notes, ranges, ..of_fields };
-    let is_outside = filter.bounds.is_some_and(|bounds| file.is_outside(&bounds));
-    if !is_outside || !file.is_believed(path)? {
-        file.read_points(path, filter, progress, (&mut cloud, &mut keep))?;
-        return Ok(cloud);
+    let read = file.read_kept(path, filter, values, progress, keep);
+    match (read, file.file.failure()) {
+        (Err(Error::Cancelled), _) => Err(Error::Cancelled),
+        (_, Some(reason)) => Err(Error::read(path, reason)),
+        (read, None) => read,
     }
-    let begun = cloud.clone();
-    if file.is_small() && keep.is_whole() {
-        match file.read_points(path, filter, progress, (&mut cloud, &mut keep)) {
-            Ok(()) => return Ok(cloud),
-            Err(Error::Cancelled) => return Err(Error::Cancelled),
-            // Damage outside of the bounds does not matter.
-            Err(_) => {}
-        }
-    }
-    let mut cloud = PointCloud { is_left_out: true, ..begun };
-    cloud.tally.read = file.points;
-    cloud.tally.dropped_outside = file.points;
-    Ok(cloud)
 }
 
 /// Reads what the header of a LAS or LAZ file says of its points.
@@ -141,7 +128,7 @@ fn usual_batch() -> usize {
 
 /// A file whose header has been read and compared with its length.
 struct LasFile {
-    file: File,
+    file: Source,
     size: u64,
     raw: raw::Header,
     layout: Layout,
@@ -156,7 +143,14 @@ struct LasFile {
 
 impl LasFile {
     fn open(path: &Path) -> Result<Self> {
-        let (file, size) = open(path)?;
+        let (file, size) = Source::open(path)?;
+        // The file that is opened has a clone of the source.
+        let source = file.try_clone().map_err(|e| Error::read(path, e))?;
+        let opened = Self::of(path, file, size);
+        source.failure().map_or(opened, |reason| Err(Error::read(path, reason)))
+    }
+
+    fn of(path: &Path, file: Source, size: u64) -> Result<Self> {
         let bad = |reason: String| Error::malformed(path, reason);
         let mut reader = BufReader::new(file.try_clone().map_err(|e| Error::read(path, e))?);
         let mut signature = [0; 4];
@@ -264,6 +258,48 @@ impl LasFile {
         chunks.iter().map(first).collect()
     }
 
+    /// Reads the points that a filter keeps.
+    fn read_kept(
+        &mut self,
+        path: &Path,
+        filter: &Filter,
+        values: &[String],
+        progress: &dyn Progress,
+        mut keep: Keep,
+    ) -> Result<PointCloud> {
+        self.layout.taken = Taken::of(path, values, self.layout.format)?;
+        let (crs, mut notes) = self.crs(path)?;
+        notes.extend(self.note.clone());
+        let heights = self.heights();
+        let ranges = self.layout.taken.iter().map(|taken| taken.field.range()).collect();
+        let of_fields = PointCloud::of_las(0, values.len(), filter);
+        let mut cloud = PointCloud { crs, heights, notes, ranges, ..of_fields };
+        let is_outside = filter.bounds.is_some_and(|bounds| self.is_outside(&bounds));
+        if !is_outside || !self.is_believed(path)? {
+            if filter.bounds.is_some() && self.file.is_remote() && self.copc_record().is_none() {
+                cloud.notes.push(
+                    "it is no COPC, so all of it came from its server: a COPC gives parts"
+                        .to_owned(),
+                );
+            }
+            self.read_points(path, filter, progress, (&mut cloud, &mut keep))?;
+            return Ok(cloud);
+        }
+        let begun = cloud.clone();
+        if self.is_small() && keep.is_whole() && !self.file.is_remote() {
+            match self.read_points(path, filter, progress, (&mut cloud, &mut keep)) {
+                Ok(()) => return Ok(cloud),
+                Err(Error::Cancelled) => return Err(Error::Cancelled),
+                // Damage outside of the bounds does not matter.
+                Err(_) => {}
+            }
+        }
+        let mut cloud = PointCloud { is_left_out: true, ..begun };
+        cloud.tally.read = self.points;
+        cloud.tally.dropped_outside = self.points;
+        Ok(cloud)
+    }
+
     /// Reads the points, compressed or not.
     fn read_points(
         &self,
@@ -277,7 +313,7 @@ impl LasFile {
                 self.read_laz(path, laz, filter, progress, (cloud, keep))
             }
             _ => {
-                let mut source = self.at_points().map_err(|e| Error::read(path, e))?;
+                let mut source = self.at_points(AHEAD).map_err(|e| Error::read(path, e))?;
                 let decode = move |out: &mut [u8]| source.read_exact(out);
                 let batch = keep.batch(usual_batch());
                 let to = (cloud, keep, &mut Decoded::behind(None));
@@ -296,11 +332,12 @@ impl LasFile {
         self.holds_sample().map_err(|e| Error::read(path, e))
     }
 
-    /// A reader at the first point. Readers of a file share its place, so that one alone may be in use.
-    fn at_points(&self) -> io::Result<BufReader<File>> {
+    /// A reader at the first point, which takes `ahead` bytes at once. Readers of a file share its place, so that one
+    /// alone may be in use.
+    fn at_points(&self, ahead: usize) -> io::Result<BufReader<Source>> {
         let mut file = self.file.try_clone()?;
         file.seek(SeekFrom::Start(self.raw.offset_to_point_data.into()))?;
-        Ok(BufReader::with_capacity(1 << 20, file))
+        Ok(BufReader::with_capacity(ahead, file))
     }
 
     /// The lowest and the highest elevation, as the header has it.
@@ -319,14 +356,19 @@ impl LasFile {
         })
     }
 
+    /// The record that makes the file a COPC.
+    fn copc_record(&self) -> Option<&Record> {
+        self.vlrs.iter().find(|v| v.user == User::Copc && v.id == 1)
+    }
+
     /// The chunks that a COPC's index names for the filter's bounds; `None` of another file, and where the index contradicts
     /// the file, which a note says.
     fn chunks_within(&self, filter: &Filter, notes: &mut Vec<String>) -> Option<Vec<Chunk>> {
         let bounds = filter.bounds?;
-        let info = self.vlrs.iter().find(|v| v.user == User::Copc && v.id == 1)?;
-        let mut file = BufReader::new(self.file.try_clone().ok()?);
-        // A chunk that is gone tells nothing.
-        let is_there = |offset| matches!(self.is_blank(offset), Ok(false));
+        let info = self.copc_record()?;
+        let (mut file, is_remote) = (self.file.try_clone().ok()?, self.file.is_remote());
+        // A chunk that is gone tells nothing, and each chunk of a server would be a request.
+        let is_there = |offset| !is_remote && matches!(self.is_blank(offset), Ok(false));
         let place = |offset| is_there(offset).then(|| self.place_at(offset).ok()).flatten();
         let of_file = (self.size, self.points);
         let chunks = Info::of(&info.data)

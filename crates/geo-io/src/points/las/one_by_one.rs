@@ -1,6 +1,5 @@
 //! Records in the order of the file: of a LAS, in batches, and of a LAZ whose chunks cannot be decoded each by itself.
 
-use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 
@@ -9,10 +8,11 @@ use gpu_core::Progress;
 
 use super::chunks::{check_table, layers, record_decoder};
 use super::fields::selection;
-use super::{BATCH, BATCH_BYTES, LasFile};
+use super::{AHEAD, BATCH, BATCH_BYTES, LasFile};
 use crate::error::unwinding;
 use crate::points::chunk::Chunk;
 use crate::points::{Keep, report};
+use crate::source::Source;
 use crate::{Filter, PointCloud, Result};
 
 /// How far a decoder has come, and a checksum of its records. The checksum proves that a second decoder, which starts
@@ -147,7 +147,7 @@ pub(super) fn point_by_point(las: &LasFile, vlr: &LazVlr) -> Result<Decoder, Str
     if needs_table {
         check_table(las, vlr)?;
     }
-    let source = las.at_points().map_err(|e| e.to_string())?;
+    let source = las.at_points(AHEAD).map_err(|e| e.to_string())?;
     let source = Forward { source, seeks: needs_table };
     let vlr = vlr.clone();
     let fields = selection(&las.layout.taken);
@@ -171,9 +171,7 @@ pub(super) fn chunk_by_chunk(
         for point in out.chunks_exact_mut(record) {
             if left == 0 {
                 let chunk = chunks.next().ok_or(io::ErrorKind::UnexpectedEof)?;
-                let mut packed = vec![0; chunk.bytes as usize];
-                source.seek(SeekFrom::Start(chunk.offset))?;
-                source.read_exact(&mut packed)?;
+                let packed = source.read_at(chunk.offset, chunk.bytes)?;
                 records = Some(record_decoder(packed, &vlr, fields).map_err(io::Error::other)?);
                 left = chunk.points;
             }
@@ -187,7 +185,7 @@ pub(super) fn chunk_by_chunk(
 
 /// A source that may refuse to seek, by which the decoder learns to do without a chunk table.
 struct Forward {
-    source: BufReader<File>,
+    source: BufReader<Source>,
     seeks: bool,
 }
 

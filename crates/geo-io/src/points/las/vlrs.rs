@@ -1,10 +1,11 @@
 //! Variable length records: those behind the header, and the extended ones behind the points. Only those that the
 //! reader needs are taken into memory: others may have gigabytes of waveforms.
 
-use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
 
 use ::las::raw;
+
+use crate::source::Source;
 
 /// The most bytes of an extended record that is read. The records that are needed are short.
 const LONGEST: u64 = 1 << 20;
@@ -49,7 +50,7 @@ pub(super) struct Record {
 /// The records of a file, those first that count first. Extended ones are read where the file reaches that far: a file cut
 /// short within its points has lost them.
 pub(super) fn read(
-    reader: &mut BufReader<File>,
+    reader: &mut BufReader<Source>,
     raw: &raw::Header,
     size: u64,
 ) -> Result<Vec<Record>, String> {
@@ -78,7 +79,7 @@ pub(super) fn read(
 
 /// Returns the record at a place, if it is needed, and where it ends; `None` where the file ends before.
 fn next(
-    reader: &mut BufReader<File>,
+    reader: &mut BufReader<Source>,
     position: u64,
     is_extended: bool,
     size: u64,
@@ -94,10 +95,12 @@ fn next(
         false => short,
     };
     let end = start.checked_add(length).filter(|&end| end <= size)?;
-    let user = User::of(&header[2..18]).filter(|_| length <= LONGEST);
+    let id = u16::from_le_bytes([header[18], header[19]]);
+    // The pages of a COPC's octree are read where bounds ask for them.
+    let is_needed = |user: &User| length <= LONGEST && (*user != User::Copc || id == 1);
+    let user = User::of(&header[2..18]).filter(is_needed);
     let Some(user) = user else { return Some((None, end)) };
     let mut data = vec![0; length as usize];
     reader.read_exact(&mut data).ok()?;
-    let id = u16::from_le_bytes([header[18], header[19]]);
     Some((Some(Record { user, id, data }), end))
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::{Map, Value, json};
 
 use super::metadata::{Metadata, json_of};
-use super::read::values_of;
+use super::read::distinct_values_of;
 use crate::{Crs, Georeference, Result};
 
 /// Coordinates that are read: a raster has no more columns or rows.
@@ -44,20 +44,15 @@ pub(crate) fn place_of(
         if about.shape != [array.shape[i]] || about.shape[0] < 2 || about.shape[0] > MOST {
             break;
         }
-        let values = values_of(&path, &about)?;
-        let (first, last) = (values[0], values[values.len() - 1]);
-        let step = (last - first) / (values.len() - 1) as f64;
-        let is_even = |(i, value): (usize, &f64)| {
-            (value - first - i as f64 * step).abs() <= EVEN * step.abs()
-        };
-        if step == 0.0 || !step.is_finite() || !values.iter().enumerate().all(is_even) {
+        let values = distinct_values_of(&path, &about)?;
+        let Some((start, step)) = values.as_deref().and_then(even_steps) else {
             notes.push(format!(
                 "{}: its coordinates are not evenly spaced, so it has no place",
                 path.display()
             ));
             break;
-        }
-        axes.push((first - step / 2.0, step));
+        };
+        axes.push((start, step));
     }
     let place = match axes[..] {
         [(left, across), (top, down)] => {
@@ -67,6 +62,17 @@ pub(crate) fn place_of(
         _ => None,
     };
     Ok((place, notes))
+}
+
+/// Where the first cell begins, and the step from cell to cell, by the centres of two cells or more; `None` if they are
+/// not evenly spaced.
+fn even_steps(centres: &[f64]) -> Option<(f64, f64)> {
+    let (first, last) = (centres.first()?, centres.last()?);
+    let step = (last - first) / (centres.len() - 1) as f64;
+    let is_even =
+        |(i, value): (usize, &f64)| (value - first - i as f64 * step).abs() <= EVEN * step.abs();
+    let are_even = step != 0.0 && step.is_finite() && centres.iter().enumerate().all(is_even);
+    are_even.then_some((first - step / 2.0, step))
 }
 
 /// Six numbers that say where an array lies.

@@ -186,20 +186,27 @@ fn chunk_of<T: Sample>(
     Ok(Some(bytemuck::pod_collect_to_vec(&bytes)))
 }
 
-/// All elements of an array of one dimension, as floats.
-pub(crate) fn values_of(folder: &Path, about: &Metadata) -> Result<Vec<f64>> {
-    fn of<T: Sample>(folder: &Path, about: &Metadata) -> Result<Vec<f64>> {
+/// All elements of an array of one dimension, as floats; `None` where missing chunks make two of them equal. Time and
+/// memory go with the chunks that are there, not with the length that the metadata claim.
+pub(crate) fn distinct_values_of(folder: &Path, about: &Metadata) -> Result<Option<Vec<f64>>> {
+    fn of<T: Sample>(folder: &Path, about: &Metadata) -> Result<Option<Vec<f64>>> {
         let (length, side) = (about.shape[0], about.chunk[0]);
-        let mut values = vec![about.fill.to_f64(); length as usize];
+        let (mut values, mut missing) = (Vec::new(), 0);
         let mut chunks = Chunks::default();
         for first in (0..length).step_by(usize::try_from(side).unwrap_or(usize::MAX)) {
-            let place = vec![first / side];
+            let (place, count) = (vec![first / side], side.min(length - first));
             chunks.prepare(folder, about, std::slice::from_ref(&place))?;
-            let Some(chunk) = chunk_of::<T>(folder, about, &chunks, &place)? else { continue };
-            let to = &mut values[first as usize..];
-            to.iter_mut().zip(&chunk).for_each(|(to, from)| *to = from.real());
+            if let Some(chunk) = chunk_of::<T>(folder, about, &chunks, &place)? {
+                values.extend(chunk.iter().take(count as usize).map(|value| value.real()));
+                continue;
+            }
+            missing += count;
+            if missing > 1 {
+                return Ok(None);
+            }
+            values.push(about.fill.to_f64());
         }
-        Ok(values)
+        Ok(Some(values))
     }
     with_sample_type!(about.sample_type, T => of::<T>(folder, about))
 }

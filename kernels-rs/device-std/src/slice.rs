@@ -10,7 +10,7 @@
 //! code that makes a slice answers for each access through it and its copies:
 //!
 //! 1. **Every index lies inside.** The software device checks that at each access. It reports kernel, thread, slice and
-//!   index of the first access that does not.
+//!    index of the first access that does not.
 //! 2. **No two threads touch one element at the same time**, unless both read it or both access it by atomics.
 //!    "At the same time" is without a barrier, an atomic or the end of a launch between the two. Nothing checks
 //!    this for global memory.

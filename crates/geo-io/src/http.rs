@@ -39,6 +39,9 @@ pub(crate) struct Remote {
     blocks: Mutex<VecDeque<(u64, Vec<u8>)>>,
 }
 
+/// The bytes of a part, and the length and the version of the file.
+type Answer = (Vec<u8>, (u64, Option<String>));
+
 impl Remote {
     /// Asks for the head of a file.
     ///
@@ -69,13 +72,8 @@ impl Remote {
         (self.length, crc32fast::hash(version.as_bytes()).into())
     }
 
-    /// Asks for a part, again where the answer is cut short. Beside the bytes come the file's length and version.
-    fn ask(
-        &self,
-        start: u64,
-        length: u64,
-        whole: Option<u64>,
-    ) -> io::Result<(Vec<u8>, (u64, Option<String>))> {
+    /// Asks for a part, again if the answer is cut short.
+    fn ask(&self, start: u64, length: u64, whole: Option<u64>) -> io::Result<Answer> {
         let mut attempts = 0;
         loop {
             attempts += 1;
@@ -87,12 +85,7 @@ impl Remote {
         }
     }
 
-    fn ask_once(
-        &self,
-        start: u64,
-        length: u64,
-        whole: Option<u64>,
-    ) -> Result<(Vec<u8>, (u64, Option<String>)), Failure> {
+    fn ask_once(&self, start: u64, length: u64, whole: Option<u64>) -> Result<Answer, Failure> {
         let end = whole.map_or(start + length, |whole| whole.min(start + length));
         let range = format!("bytes={start}-{}", end - 1);
         // A packed answer has other bytes.

@@ -376,7 +376,7 @@ fn what_has_no_plan_gets_one_line() {
         &["--memory", "16 x 16 cells", "1048576"],
         &["--memory", "much"],
         &["--tile-size", "3", "16"],
-        &["--resolution 0.000000001"],
+        &["--resolution 1e-9", "cells are too many"],
         &["EPSG:26910", "few.csv"],
     ];
     for (more, words) in plan.iter().zip(words) {

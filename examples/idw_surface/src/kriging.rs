@@ -92,8 +92,8 @@ impl KrigingArgs {
             Variogram::fit(&empirical, models).map_err(|error| {
                 let [cutoff] = digits([empirical.cutoff], 4);
                 anyhow!(
-                    "--variogram fit, of {} points and pairs up to {cutoff} (--cutoff): {error}; without a fit a \
-                     variogram is given, such as --variogram spherical:1,250",
+                    "--variogram fit, of {} points and pairs up to {cutoff} (--cutoff): {error}; give a variogram \
+                     in place of a fit, such as --variogram spherical:1,250",
                     empirical.points
                 )
             })?;

@@ -255,7 +255,7 @@ impl Cloud {
                 let dropped =
                     dropped_in_words(&dropped).map(|(count, _, why)| format!("{count} {why}"));
                 let dropped: Vec<_> = dropped.collect();
-                bail!("none of the {read} points is left; dropped are {}", dropped.join(", "))
+                bail!("none of the {read} points remains: {}", dropped.join(", "))
             }
         }
     }
@@ -321,9 +321,9 @@ impl Cloud {
         Ok(())
     }
 
-    /// Notes, if the result, which is in f32, cannot show the values of a column: they are so near to 0 that f32 has no
-    /// digits for them, or differ by less than what f32 tells apart at their size. It looks at all further values, and at
-    /// the heights if the run uses them.
+    /// Notes which columns' values an f32 result cannot show. Such values are so near to 0 that f32 has no digits for
+    /// them, or differ by less than what f32 tells apart at their size. The function looks at all further values, and
+    /// at the heights if the run uses them.
     pub fn notes_on_f32(&self, with_heights: bool) -> Vec<String> {
         let columns = with_heights.then_some(&self.z).into_iter().chain(&self.values);
         columns

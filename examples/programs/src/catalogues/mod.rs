@@ -82,8 +82,8 @@ impl Catalogue {
                 return Ok(None);
             }
             None if content == Content::Points && tile_index::has_other_geometries(path) => bail!(
-                "{path}: of GeoJSON a tile index is read, whose polygons have the paths of files, and it has no polygon; points \
-                 are read of other formats, such as that of ogr2ogr points.fgb {path}",
+                "{path} is GeoJSON with no polygon, so it is no tile index: turn points into another format, for example by \
+                 ogr2ogr points.fgb {path}",
                 path = path.display()
             ),
             None => tile_index::entries(path, args.path_column.as_deref())?,

@@ -2,11 +2,13 @@
 //!
 //! What our own code takes of the standard library is for clippy's `incompatible_msrv`, which reads the same `rust-version`.
 
+mod metadata;
+
 use std::fs;
-use std::path::Path;
-use std::process::Command;
 
 use serde_json::Value;
+
+use metadata::{packages, root};
 
 /// Numbers of a version: 1.89 is 1.89.0.
 fn numbers(version: &str) -> [u32; 3] {
@@ -14,24 +16,11 @@ fn numbers(version: &str) -> [u32; 3] {
     std::array::from_fn(|_| parts.next().unwrap_or(0))
 }
 
-/// All packages that a build may take, whatever its features and its system.
-fn packages(root: &Path) -> Vec<Value> {
-    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
-    cargo.current_dir(root).args(["metadata", "--locked", "--all-features", "--format-version=1"]);
-    let output = cargo.output().expect("cargo runs");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let mut metadata: Value = serde_json::from_slice(&output.stdout).expect("metadata are JSON");
-    match metadata["packages"].take() {
-        Value::Array(packages) => packages,
-        _ => panic!("metadata without packages"),
-    }
-}
-
 #[test]
 fn no_dependency_wants_a_newer_compiler() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let stated = env!("CARGO_PKG_RUST_VERSION");
-    let all = packages(root);
+    // All packages that a build may take, whatever its features and its system.
+    let all = packages(&["--locked", "--all-features"]);
     assert!(all.len() > 200, "{} packages are not the workspace's", all.len());
     let of = |package: &Value| package["rust_version"].as_str().map(str::to_owned);
     let newer: Vec<String> = all
@@ -50,7 +39,7 @@ fn no_dependency_wants_a_newer_compiler() {
         assert_eq!(of(package).as_deref(), Some(stated), "{}", package["name"]);
     }
     for page in ["README.md", "CONTRIBUTING.md", "docs/guide/index.md", "docs/guide/limits.md"] {
-        let text = fs::read_to_string(root.join(page)).unwrap();
+        let text = fs::read_to_string(root().join(page)).unwrap();
         assert!(text.contains(&format!("Rust {stated}")), "{page} does not say Rust {stated}");
     }
 }

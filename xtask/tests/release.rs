@@ -1,27 +1,16 @@
 //! What a release needs and nobody would miss before it: one version everywhere, and a place for each program.
 
+mod metadata;
+
 use std::fs;
-use std::path::Path;
-use std::process::Command;
 
 use serde_json::{Value, json};
 
-/// The workspace's folder.
-fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
-}
+use metadata::root;
 
 /// The packages of the workspace.
 fn packages() -> Vec<Value> {
-    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
-    cargo.current_dir(root()).args(["metadata", "--no-deps", "--format-version=1"]);
-    let output = cargo.output().expect("cargo runs");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let mut metadata: Value = serde_json::from_slice(&output.stdout).expect("metadata are JSON");
-    match metadata["packages"].take() {
-        Value::Array(packages) => packages,
-        _ => panic!("metadata without packages"),
-    }
+    metadata::packages(&["--no-deps"])
 }
 
 #[test]

@@ -24,7 +24,7 @@ pub trait Number:
     #[doc(hidden)]
     const RANKS: (u64, u64);
 
-    /// Returns a number that rises with the value; -0 and 0 have the same. `None` for NaN.
+    /// Returns a number that rises with the value, and `None` for NaN. The values -0 and 0 have one number.
     #[doc(hidden)]
     fn rank(self) -> Option<u64>;
 

@@ -17,7 +17,7 @@ const INSIDE: u8 = 2;
 
 /// Returns 1 for each cell whose centre a polygon holds, and 0 for the others, row by row.
 ///
-/// `x` are the centres of the columns, from the west, and `y` the centres of the rows, from the north. A polygon is its
+/// `x` has the centre of each column, from west to east. `y` has the centre of each row, from north to south. A polygon is its
 /// outer ring and its holes, of (x, y). It holds what its outer ring holds and none of its holes does. Polygons may
 /// overlap: a cell is in their union. A ring holds the places that it winds around an odd number of times. Rings close
 /// by themselves, and may turn either way.

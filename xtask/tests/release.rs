@@ -35,9 +35,8 @@ fn versions_agree() {
     let headings: Vec<&str> = changes.lines().filter(|line| line.starts_with("## ")).collect();
     assert_eq!(headings[0], "## Unreleased");
     assert!(headings[1].starts_with(&format!("## {version} - 20")), "{}", headings[1]);
-    for other in
-        ["fuzz", "interop/cust", "interop/cudarc", "interop/cuda-core", "benches/peers/cells"]
-    {
+    let interop = ["interop/cust", "interop/cudarc", "interop/cuda-core", "interop/dlpack"];
+    for other in interop.into_iter().chain(["fuzz", "benches/peers/cells"]) {
         let lock = fs::read_to_string(root().join(other).join("Cargo.lock")).unwrap();
         let of_core =
             lock.split("[[package]]").find(|entry| entry.contains("\nname = \"gpu-core\"\n"));

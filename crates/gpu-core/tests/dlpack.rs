@@ -4,11 +4,11 @@ mod common;
 
 use std::sync::Arc;
 
-use common::gpu;
+use common::{enqueue, expected, gpu};
 use gpu_core::dlpark::ffi::{DLDevice, DLDeviceType, DLManagedTensorVersioned};
 use gpu_core::dlpark::metadata::Fixed;
 use gpu_core::dlpark::{DlpackElement, DlpackFlags, versioned};
-use gpu_core::{Column, DeviceGrid, Error, Gpu, Grid, GridSpec, Slice};
+use gpu_core::{Column, DeviceGrid, Error, Gpu, Grid, GridSpec, Slice, dlpack};
 
 fn device(gpu: &Gpu) -> DLDevice {
     if gpu.is_software() { DLDevice::CPU } else { DLDevice::cuda(0) }
@@ -106,4 +106,26 @@ fn what_does_not_fit_is_refused_and_released() {
     // SAFETY: as above.
     let error = unsafe { Slice::<u32>::from_dlpack(&gpu, &tensor) }.unwrap_err().to_string();
     assert_eq!(error, "DLPack tensor: found elements float64, expected elements uint32");
+}
+
+#[test]
+fn the_software_device_works_on_arrays_of_other_libraries_where_they_lie() {
+    let gpu = gpu();
+    if !gpu.is_software() {
+        return;
+    }
+    // Twice: the second array may lie where the first one was.
+    for _ in 0..2 {
+        let tensor = dlpack::from_vec(vec![1_f32; 1000]).unwrap();
+        // SAFETY: the vector is this test's alone.
+        let mut column = unsafe { Column::<f32>::from_dlpack(&gpu, tensor) }.unwrap();
+        enqueue(&gpu, &mut column, 2.0).unwrap();
+        assert_eq!(column.to_host().unwrap(), expected(&[1.0; 1000], 2.0));
+        let tensor = dlpack::from_vec(vec![3_f32; 10]).unwrap();
+        // SAFETY: as above.
+        let slice = unsafe { Slice::<f32>::from_dlpack(&gpu, &tensor) }.unwrap();
+        let mut copy = gpu.zeroed(10).unwrap();
+        copy.copy_from(slice).unwrap();
+        assert_eq!(copy.to_host().unwrap(), [3.0; 10]);
+    }
 }

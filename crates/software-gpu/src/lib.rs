@@ -10,7 +10,7 @@
 //! # What it checks
 //!
 //! - **Launches**: block size as declared, grid within limits, dynamic shared memory within what the function was
-//!   given, every pointer null or in live memory.
+//!   given, every pointer null, in live memory or in memory that the program lends ([`lend`]).
 //! - **Stray writes**: red zones lie round every allocation; freed memory is poisoned and kept for a while. The
 //!   device checks the memory that a launch was given after that launch, and all memory at every synchronisation.
 //! - **Accesses outside a slice**: each load and store through a slice of arguments (`device_std::In`, `Out`) with
@@ -119,6 +119,12 @@ pub fn take_peak_bytes() -> u64 {
 /// count bytes can run side by side.
 pub fn bytes_of_thread() -> i64 {
     memory::of_thread()
+}
+
+/// Lets kernels use host memory that the device did not allocate, such as an array of another library. It lies at `start`
+/// and has so many bytes. The device knows of it until it is lent anew, or until the device allocates memory there.
+pub fn lend(start: *const u8, bytes: usize) {
+    memory::lend(start as u64, bytes);
 }
 
 /// Lets the software device serve this process. Idempotent and thread-safe.

@@ -5,6 +5,8 @@
 //! it back. The patterns are checked where a program would learn of an error: at synchronisations, at a free, and after
 //! a launch for the memory that the launch was given.
 //!
+//! Host memory that a program lends the device has neither zones nor poison.
+//!
 //! While a launch runs, the memory it was given is *busy*: only that launch checks it, right at its end. So a stray
 //! write is blamed on the kernel that made it, not on another host thread that happens to synchronise.
 
@@ -53,7 +55,8 @@ pub(crate) struct Allocation {
     size: usize,
     /// Whose memory it is.
     device: usize,
-    layout: Layout,
+    /// The block with its red zones; none for memory that a program lends.
+    layout: Option<Layout>,
     /// Running launches that were given it.
     busy: AtomicUsize,
     owner: AtomicU8,
@@ -79,6 +82,7 @@ impl Allocation {
         }
         let (busy, owner) = (AtomicUsize::new(0), AtomicU8::new(BY_PROGRAM));
         let (pooled, history) = (AtomicBool::new(false), Mutex::default());
+        let layout = Some(layout);
         let new = Self { base, size, device, layout, busy, owner, pooled, history };
         new.fill(0, RED_ZONE, RED);
         new.fill(RED_ZONE, size.next_multiple_of(4), FRESH);
@@ -86,12 +90,25 @@ impl Allocation {
         Some(new)
     }
 
+    /// Memory that a program lends.
+    fn lent(address: u64, size: usize) -> Self {
+        let (busy, owner) = (AtomicUsize::new(0), AtomicU8::new(BY_PROGRAM));
+        let (pooled, history) = (AtomicBool::new(false), Mutex::default());
+        let base = address as *mut u8;
+        Self { base, size, device: 0, layout: None, busy, owner, pooled, history }
+    }
+
     fn address(&self) -> u64 {
-        self.base as u64 + RED_ZONE as u64
+        self.base as u64 + if self.layout.is_some() { RED_ZONE as u64 } else { 0 }
     }
 
     fn end(&self) -> u64 {
         self.address() + self.size as u64
+    }
+
+    /// Bytes of the block with its red zones.
+    fn bytes(&self) -> usize {
+        self.layout.map_or(0, |layout| layout.size())
     }
 
     /// Fills `len` bytes from `start` with a pattern; both are multiples of four.
@@ -103,7 +120,7 @@ impl Allocation {
 
     /// Everything behind the allocation's last byte: the zone begins there, not at the next word.
     fn fill_tail(&self) {
-        for i in RED_ZONE + self.size..self.layout.size() {
+        for i in RED_ZONE + self.size..self.bytes() {
             // SAFETY: inside the layout.
             unsafe { self.base.add(i).write(RED.to_le_bytes()[i % 4]) };
         }
@@ -124,8 +141,9 @@ impl Allocation {
 
     /// Finds a write into the red zones, and mends them, so that it is found once.
     fn damage(&self) -> Option<Report> {
+        self.layout?;
         let before = self.changed(0, RED_ZONE, RED);
-        let behind = self.changed(RED_ZONE + self.size, self.layout.size(), RED);
+        let behind = self.changed(RED_ZONE + self.size, self.bytes(), RED);
         let message = match (before, behind) {
             (None, None) => return None,
             (_, Some(at)) => {
@@ -171,14 +189,16 @@ impl Allocation {
 
 impl Drop for Allocation {
     fn drop(&mut self) {
-        // SAFETY: allocated with this layout, and nobody refers to it any more.
-        unsafe { dealloc(self.base, self.layout) };
+        if let Some(layout) = self.layout {
+            // SAFETY: allocated with this layout, and nobody refers to it any more.
+            unsafe { dealloc(self.base, layout) };
+        }
     }
 }
 
 struct Table {
     live: BTreeMap<u64, Arc<Allocation>>,
-    /// Page-locked host memory, which kernels may use too.
+    /// Page-locked host memory, which kernels may use too, and host memory that a program lends.
     host: BTreeMap<u64, Arc<Allocation>>,
     quarantine: VecDeque<Arc<Allocation>>,
     quarantined: usize,
@@ -210,6 +230,24 @@ fn find(map: &BTreeMap<u64, Arc<Allocation>>, address: u64) -> Option<&Arc<Alloc
     last.filter(|a| address <= a.end() && a.owner.load(Ordering::Acquire) != ABSENT)
 }
 
+impl Table {
+    /// Forgets the lent memory that reaches into new memory: its owner has freed it.
+    fn forget_lent(&mut self, new: &Range<u64>) {
+        self.host
+            .retain(|_, a| a.layout.is_some() || a.end() <= new.start || a.address() >= new.end);
+    }
+}
+
+/// Lets kernels use host memory, until it is lent or allocated anew. Memory of the device is left as it is.
+pub(crate) fn lend(address: u64, size: usize) {
+    let mut table = lock();
+    let is_own = |map| find(map, address).is_some_and(|a| a.layout.is_some());
+    if size > 0 && !is_own(&table.live) && !is_own(&table.host) {
+        table.forget_lent(&(address..address + size as u64));
+        table.host.insert(address, Arc::new(Allocation::lent(address, size)));
+    }
+}
+
 /// Bytes of a device that are free, and in all.
 pub(crate) fn free_and_total(device: usize) -> (u64, u64) {
     let total = settings::memory();
@@ -238,7 +276,9 @@ pub(crate) fn allocate(size: usize, device: usize) -> Result<u64, Refused> {
         return Err(Refused::OutOfMemory);
     };
     let address = new.address();
-    lock().live.insert(address, Arc::new(new));
+    let mut table = lock();
+    table.forget_lent(&(address..new.end()));
+    table.live.insert(address, Arc::new(new));
     Ok(address)
 }
 
@@ -493,7 +533,9 @@ pub(crate) fn allocate_host(size: usize) -> Result<u64, Refused> {
     }
     let new = Allocation::new(size, 0).ok_or(Refused::OutOfMemory)?;
     let address = new.address();
-    lock().host.insert(address, Arc::new(new));
+    let mut table = lock();
+    table.forget_lent(&(address..new.end()));
+    table.host.insert(address, Arc::new(new));
     Ok(address)
 }
 

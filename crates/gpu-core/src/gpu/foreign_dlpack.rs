@@ -24,6 +24,19 @@ fn device_of(gpu: &Gpu) -> DLDevice {
     }
 }
 
+/// Where the elements of a tensor begin on the handle's device, and its shape.
+fn on_device<T: Element + DlpackElement, M: ManagedTensorBase, const N: usize>(
+    gpu: &Gpu,
+    tensor: &Managed<M>,
+) -> Result<(*const T, [usize; N])> {
+    let (start, shape) = checked::<T, M, N>(tensor, device_of(gpu))?;
+    #[cfg(feature = "software")]
+    if gpu.is_software() {
+        software_gpu::lend(start.cast(), shape.iter().product::<usize>() * size_of::<T>());
+    }
+    Ok((start, shape))
+}
+
 /// A column that was handed out. Its holder may use it on any stream.
 struct Exported<T: Element>(Column<T>);
 
@@ -50,7 +63,7 @@ impl<'a, T: Element + DlpackElement> Slice<'a, T> {
         gpu: &Gpu,
         tensor: &'a Managed<M>,
     ) -> Result<Self> {
-        let (start, [len]) = checked::<T, M, 1>(tensor, device_of(gpu))?;
+        let (start, [len]) = on_device::<T, M, 1>(gpu, tensor)?;
         Ok(Self::new(start, len, Home::Promised))
     }
 }
@@ -127,7 +140,7 @@ where
     T: Element + DlpackElement,
     M: ManagedTensorBase + 'static,
 {
-    let (start, shape) = checked::<T, M, N>(&tensor, device_of(gpu))?;
+    let (start, shape) = on_device::<T, M, N>(gpu, &tensor)?;
     if tensor.flags().contains(DlpackFlags::READ_ONLY) {
         let expected = "one that may be written: take it as a slice";
         return Err(unfit("DLPack tensor", "a read-only one", expected));

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use gpu_core::require_parameter;
-use kernels_rs::kriging::correlation::{Correlation, fall, model};
+use kernels_rs::kriging::correlation::{Correlation, model};
 
 use crate::{Error, Result};
 
@@ -47,7 +47,10 @@ impl Model {
 
     /// The share of the sill that is reached at a distance in units of the range.
     pub fn rise(self, ratio: f64) -> f64 {
-        1.0 - fall(self.number(), [ratio])[0]
+        let mut alone = Correlation::default();
+        alone.set(0, self.number(), 1.0, 1.0);
+        let [left] = alone.of([ratio], [0.0]);
+        1.0 - left
     }
 
     /// As the kernels name it.
@@ -165,7 +168,7 @@ impl Variogram {
     ///
     /// # Errors
     /// - [`gpu_core::Error::Parameter`]: the nugget or a sill is not between 0 and 1e150.
-    /// - [`gpu_core::Error::Parameter`]: a range is not between 1e-130 and 1e150.
+    /// - [`gpu_core::Error::Parameter`]: a range is not between 1e-100 and 1e150.
     /// - [`gpu_core::Error::Parameter`]: the azimuth is not between -1e6 and 1e6, or the ratio not between 1e-6 and
     ///   1.
     /// - [`gpu_core::Error::TooMany`]: there are more structures than [`MAX_STRUCTURES`].
@@ -178,8 +181,8 @@ impl Variogram {
         gpu_core::require_at_most("structures of a variogram", count, MAX_STRUCTURES as u64)?;
         for s in &self.structures {
             require_parameter("sill", s.sill, is_sill(s.sill), sill)?;
-            let is_range = (1e-130..=1e150).contains(&s.range);
-            require_parameter("range", s.range, is_range, "between 1e-130 and 1e150")?;
+            let is_range = (1e-100..=1e150).contains(&s.range);
+            require_parameter("range", s.range, is_range, "between 1e-100 and 1e150")?;
         }
         if let Some(Anisotropy { azimuth, ratio }) = self.anisotropy {
             require_parameter("azimuth", azimuth, azimuth.abs() <= 1e6, "between -1e6 and 1e6")?;
@@ -192,15 +195,10 @@ impl Variogram {
 
     /// As the kernels take it.
     pub(crate) fn correlation(&self) -> Correlation {
-        let mut correlation = Correlation {
-            models: [model::NONE; MAX_STRUCTURES],
-            shares: [0.0; MAX_STRUCTURES],
-            scales: [0.0; MAX_STRUCTURES],
-        };
+        let mut correlation = Correlation::default();
         let sill = self.sill();
         for (i, s) in self.structures.iter().enumerate().take(MAX_STRUCTURES) {
-            correlation.models[i] = s.model.number();
-            (correlation.shares[i], correlation.scales[i]) = (s.sill / sill, 1.0 / s.range);
+            correlation.set(i, s.model.number(), s.sill / sill, s.range);
         }
         correlation
     }

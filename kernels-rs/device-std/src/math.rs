@@ -14,6 +14,31 @@ pub fn sqrt(x: f64) -> f64 {
     }
 }
 
+/// Square root, correctly rounded, of a finite number of at least 1e-290; of another anything. On the device it has no
+/// branch, as [`sqrt`] has one, so that roots beside each other overlap.
+#[inline(always)]
+pub fn sqrt_of_normal(x: f64) -> f64 {
+    #[cfg(target_arch = "nvptx64")]
+    {
+        let near: f64;
+        // SAFETY: arithmetic.
+        unsafe {
+            core::arch::asm!("rsqrt.approx.ftz.f64 {0}, {1};", out(reg64) near, in(reg64) x,
+                options(pure, nomem, nostack, preserves_flags));
+        }
+        let e = mul_add(x, -(near * near), 1.0);
+        let reciprocal = mul_add(mul_add(0.375, e, 0.5), near * e, near);
+        // What x has beyond the square of a root rounded twice; half of it over the root is the rest of the root.
+        let root = x * reciprocal;
+        let half = f64::from_bits(reciprocal.to_bits() - (1 << 52));
+        mul_add(mul_add(-root, root, x), half, root)
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    {
+        x.sqrt()
+    }
+}
+
 /// Square root of 32 bits, correctly rounded.
 #[inline(always)]
 pub fn sqrt_f32(x: f32) -> f32 {
@@ -41,6 +66,21 @@ pub fn reciprocal(x: f64) -> f64 {
         // The instruction gives 20 bits; 1 + e + e^2 in place of 1 / (1 - e) triples them.
         let e = mul_add(-x, near, 1.0);
         mul_add(mul_add(e, e, e), near, near)
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    {
+        1.0 / x
+    }
+}
+
+/// `1 / x`, correctly rounded, of a magnitude from 1e-290 to 1e290; of another number anything. On the device it has no
+/// branch, as a division has one.
+#[inline(always)]
+pub fn reciprocal_of_normal(x: f64) -> f64 {
+    #[cfg(target_arch = "nvptx64")]
+    {
+        let near = reciprocal(x);
+        mul_add(near, mul_add(-x, near, 1.0), near)
     }
     #[cfg(not(target_arch = "nvptx64"))]
     {

@@ -1,6 +1,6 @@
 //! What all ways to solve a system have in common: see [`kriging`](super).
 
-use device_std::math::sqrt;
+use device_std::math::{reciprocal_of_normal, sqrt_of_normal};
 
 /// The least pivot of a neighbour that counts: the share of its variance that the neighbours before it leave open. To leave one
 /// out below it changes the value by 1e-6 standard deviations at most; rounding errors of 1e-16 are divided by its root.
@@ -10,7 +10,8 @@ pub const LEAST_PIVOT: f64 = 1e-12;
 /// determine: a second point at one place, or a point too near to others for the variogram. Such a neighbour is left out.
 #[inline(always)]
 pub fn pivot(rest: f64) -> f64 {
-    if rest > LEAST_PIVOT { 1.0 / sqrt(rest) } else { 0.0 }
+    let reciprocal = reciprocal_of_normal(sqrt_of_normal(f64::max(rest, LEAST_PIVOT)));
+    if rest > LEAST_PIVOT { reciprocal } else { 0.0 }
 }
 
 /// The products of the solved rows u and v, which all columns of values share.

@@ -169,7 +169,7 @@ fn what_a_server_does_wrong_is_an_error_with_the_address() {
         ("broken.tif", "HTTP status 503"),
         ("whole.tif", "gives no parts"),
         ("silent.tif", "does not say which part"),
-        ("shifted.tif", "another part than the requested one"),
+        ("shifted.tif", "a part of the file that nobody requested"),
         ("cut.tif", "cannot read"),
         ("round.tif", "cannot read"),
         ("empty.tif", "is empty"),

@@ -207,7 +207,7 @@ fn what_is_not_copied_is_refused_by_name() {
         ),
         (
             simple(&rectangles("xOff=\"0.5\" yOff=\"0\" xSize=\"2\" ySize=\"2\"")),
-            "between pixels (at 0.5)",
+            "between two pixels (at 0.5)",
         ),
         (
             simple(&rectangles("xOff=\"1e300\" yOff=\"0\" xSize=\"2\" ySize=\"2\"")),

@@ -130,7 +130,7 @@ fn what_a_server_does_wrong_with_points_is_an_error_with_the_address() {
         ("broken.laz", "HTTP status 503"),
         ("whole.laz", "gives no parts"),
         ("silent.laz", "does not say which part"),
-        ("shifted.laz", "another part than the requested one"),
+        ("shifted.laz", "a part of the file that nobody requested"),
         ("cut.laz", "cannot read"),
         ("round.laz", "cannot read"),
         ("empty.laz", "is empty"),

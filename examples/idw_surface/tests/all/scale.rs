@@ -144,7 +144,7 @@ fn case() -> impl Strategy<Value = Case> {
     (any::<u64>(), points, cells, search, 0..3_u32, power, size).prop_map(
         |(seed, points, cell, ((radius, nearest, quadrants), more), least, power, size)| {
             let (tile, memory, has_bins, on_device) = size;
-            // A device adds what is no short list in the order of its index.
+            // A device adds what is not a short list in the order of its index.
             let is_near = more.is_empty() || more.contains(&"--kernel");
             let is_short = quadrants.is_none() && nearest.is_some_and(|k| k <= 24) && is_near;
             let device = match on_device && is_short && cfg!(feature = "cuda") {

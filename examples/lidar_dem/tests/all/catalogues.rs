@@ -274,11 +274,15 @@ fn odd_catalogues_are_refused_by_entry() {
     fails(&json!({"name": "a plan"}), &[], &["it has no \"type\""]);
     let same = Listed { href: "./tiles/../tiles/0.laz".to_owned(), ..tiles[0].clone() };
     let two = [tiles[0].clone(), same];
-    fails(&items(&two), &[], &["item 0 (\"0\") and item 1 (\"1\") are of one file", "remove one"]);
-    fails(&tile_index(&two, 26910), &[], &["feature 0 and feature 1 are of one file"]);
+    fails(
+        &items(&two),
+        &[],
+        &["item 0 (\"0\") and item 1 (\"1\") both name the file", "remove one"],
+    );
+    fails(&tile_index(&two, 26910), &[], &["feature 0 and feature 1 both name the file"]);
     fails(&item(json!({})), &[], &["item \"a\": it has no assets"]);
     let tif = json!({"href": "a.tif", "roles": ["data"]});
-    fails(&item(json!({"dem": tif})), &[], &["no asset of it has points", "--asset", "dem"]);
+    fails(&item(json!({"dem": tif})), &[], &["none of its assets has points", "--asset", "dem"]);
     let laz = json!({"href": "tiles/0.laz", "roles": ["data"]});
     let both = item(json!({"raw": laz, "copc": laz, "dem": tif}));
     fails(&both, &[], &["several of its assets have points", "--asset, copc or raw"]);

@@ -79,7 +79,7 @@ fn geoparquet_in_and_out_says_what_text_and_geojson_say() {
         .unwrap();
     let words = ["b.parquet is in EPSG:4326, and the points are in EPSG:32631"];
     PROGRAM.fails(here, &["p.parquet", "--polygons", "b.parquet"], &words);
-    let words = ["feature 0: a point is no polygon"];
+    let words = ["feature 0: a point is not a polygon"];
     PROGRAM.fails(here, &["p.parquet", "--polygons", "p.parquet"], &words);
 }
 

@@ -393,7 +393,7 @@ fn surveys_are_sites_in_degrees_alone() {
     bytes[first + length + 15] |= if is_extended { 4 } else { 128 };
     std::fs::write(&path, bytes).unwrap();
     let report = PROGRAM.succeeds(folder.path(), &run("degrees.las"));
-    assert!(report.contains("counts the points that were kept"), "{report}");
+    assert!(report.contains("counts the kept points"), "{report}");
     let sites = cells(&folder.path().join("cells.npy")).1;
     assert_eq!(sites.iter().max(), Some(&1));
 }
@@ -509,7 +509,7 @@ fn cells_of_other_grids_have_the_site_nearest_to_their_centres() {
     let shapes = r#"{"type":"Feature","properties":{},"geometry":{"type":"LineString","coordinates":[[0,0],[10,5]]}}"#;
     std::fs::write(folder.path().join("line.geojson"), shapes).unwrap();
     let arguments = ["line.geojson", "--ids", "h3:1", "-o", "x.csv"];
-    PROGRAM.fails(folder.path(), &arguments, &["line.geojson", "give points"]);
+    PROGRAM.fails(folder.path(), &arguments, &["line.geojson", "needs points"]);
 }
 
 /// Runs the program with more arguments and gives the rows of its table.

@@ -50,7 +50,7 @@ fn shapes_come_back_with_every_bit_their_numbers_and_their_system() {
     }
     let bytes = std::fs::read(&path).unwrap();
     std::fs::write(&path, &bytes[..bytes.len() - 9]).unwrap();
-    assert!(read_features(&path).unwrap_err().to_string().contains("not written whole"));
+    assert!(read_features(&path).unwrap_err().to_string().contains("did not finish"));
     write_geoparquet(&path, &columns, rows.clone().take(0), None).unwrap();
     let empty = read_features(&path).unwrap();
     assert_eq!((empty.shapes, empty.crs), (vec![], None));

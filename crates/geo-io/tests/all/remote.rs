@@ -167,7 +167,7 @@ fn what_a_server_does_wrong_is_an_error_with_the_address() {
         ("none.tif", "HTTP status 404"),
         ("secret.tif", "HTTP status 403"),
         ("broken.tif", "HTTP status 503"),
-        ("whole.tif", "gives no parts"),
+        ("whole.tif", "sends whole files only"),
         ("silent.tif", "does not say which part"),
         ("shifted.tif", "a part of the file that nobody requested"),
         ("cut.tif", "cannot read"),

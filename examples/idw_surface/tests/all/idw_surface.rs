@@ -362,7 +362,7 @@ fn the_airports_of_the_world_make_a_surface() {
     ] {
         fails(folder.path(), &[&base[..], &[bounds]].concat(), &["--bounds", words]);
     }
-    fails(folder.path(), &[&base[..], &["--size", "100x100"]].concat(), &["--size", "poles"]);
+    fails(folder.path(), &[&base[..], &["--size", "100x100"]].concat(), &["--size", "a pole"]);
     // All points of a coarse grid, without any option but what the table needs.
     let all = ["--size", "36x18", "-o", "coarse.npy"];
     succeeds(folder.path(), &[&base[..], &all].concat());
@@ -515,7 +515,7 @@ fn names_of_columns_tell_degrees() {
         );
     }
     assert!(!succeeds(folder.path(), &run("x,y,z")).contains("degrees"));
-    let words = ["'Lat,Lon,z'", "the longitude, comes first", "--columns Lon,Lat"];
+    let words = ["'Lat,Lon,z'", "the longitude comes first", "--columns Lon,Lat"];
     fails(folder.path(), &run("Lat,Lon,z"), &words);
     fails(folder.path(), &plan("Lat,Lon,z"), &words);
 }

@@ -197,7 +197,7 @@ fn tiles_are_chunks_of_one_array() {
         std::fs::write(at("table.txt"), TABLE).unwrap();
         let more = if product == "color-relief" { &coloured[..] } else { &[] };
         let named = product.trim_start_matches("slope,");
-        let parts = ["--zarr no.zarr", named, "no raster of numbers"];
+        let parts = ["--zarr no.zarr", named, "not a raster of numbers"];
         PROGRAM.fails(folder, &[&plan[..], &words, more].concat(), &parts);
     }
     assert!(!at("no.zarr").exists() && !at("no.json").exists());

@@ -128,7 +128,7 @@ fn what_a_server_does_wrong_with_points_is_an_error_with_the_address() {
         ("none.laz", "HTTP status 404"),
         ("secret.laz", "HTTP status 403"),
         ("broken.laz", "HTTP status 503"),
-        ("whole.laz", "gives no parts"),
+        ("whole.laz", "sends whole files only"),
         ("silent.laz", "does not say which part"),
         ("shifted.laz", "a part of the file that nobody requested"),
         ("cut.laz", "cannot read"),

@@ -8,8 +8,8 @@ pub const FANOUT: u32 = 32;
 /// The most levels of boxes: for 2^32 points the highest has 128.
 pub const MAX_LEVELS: usize = 5;
 
-/// So many points at one place satisfy every search: the length of the longest list in registers, and one point that is
-/// left out. A multiple of 32.
+/// This many points at one place satisfy every search: the length of the longest list in registers, and one point that
+/// is left out. A multiple of 32.
 pub const MAX_REPEATED: u32 = 96;
 
 /// Whether a box repeats a place: it holds points of one place alone, and so do the [`MAX_REPEATED`] points before them, the

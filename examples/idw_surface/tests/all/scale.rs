@@ -510,7 +510,10 @@ fn what_has_no_plan_gets_one_line() {
     for (more, words) in [
         (&["--max-points", "0"][..], &["--max-points 0"][..]),
         (&["--memory", "1MiB"], &["--memory", "1048576"]),
-        (&["--adaptive", "--memory", "1MiB"], &["each tile reads all points", "--memory", "1048576"]),
+        (
+            &["--adaptive", "--memory", "1MiB"],
+            &["each tile reads all points", "--memory", "1048576"],
+        ),
         (&["--radius", "3", "--memory", "1MiB"], &["--memory", "1048576"]),
         (&["--radius", "3", "--tile-size", "3"], &["--tile-size", "16"]),
         (&["--radius", "1e300"], &["--radius"]),

@@ -59,7 +59,9 @@ fn crowds_and_strays_are_said() {
     };
     let said = report("x,y\n5,5\n5,5\n5,5\n1,9\n", &[]);
     assert!(
-        said.contains("75.0% of the points lie in 1 leaf of the deepest level, each 4.7e-10 of the root wide"),
+        said.contains(
+            "75.0% of the points lie in 1 leaf of the deepest level, each 4.7e-10 of the root wide"
+        ),
         "{said}"
     );
     let mut points = String::from("x,y\n1e12,1e12\n");

@@ -70,8 +70,9 @@ impl Metadata {
             return Err(format!("its chunks {chunk:?} do not divide its shape {shape:?}"));
         }
         let sample_type = sample_type(&json["data_type"])?;
-        let fill = fill(&json["fill_value"], sample_type)
-            .ok_or_else(|| format!("its fill_value {} does not fit {sample_type}", json["fill_value"]))?;
+        let fill = fill(&json["fill_value"], sample_type).ok_or_else(|| {
+            format!("its fill_value {} does not fit {sample_type}", json["fill_value"])
+        })?;
         let key = &json["chunk_key_encoding"];
         let is_prefixed = match key["name"].as_str() {
             Some("default") | None => true,

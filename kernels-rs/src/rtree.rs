@@ -2,8 +2,8 @@
 //! improved R-tree using fractals") that a warp walks once for 32 places.
 //!
 //! In: points in the plane and places, f32 or f64, and k. Out: for each place the k nearest points, nearest first, by
-//! index and f64 distance. Of points at the same distance the lower index comes first. The bits are those of brute
-//! force in f64.
+//! index and f64 distance. Of points at the same distance the lower index comes first. The bits are the same as by
+//! brute force in f64.
 //!
 //! # Idea
 //!
@@ -33,8 +33,8 @@
 //! # Why it is right
 //!
 //! 1. A point becomes f32 after the subtraction of one of the 32 places in f64. So the error is relative to distances.
-//! 2. Rounding, squares and sums keep order. So no f32 distance of a point is below that of a box around it: the walk
-//!    skips no point that it wants.
+//! 2. Rounding, squares and sums keep order. So no point has a smaller f32 distance than a box around it: the walk
+//!    skips no wanted point.
 //! 3. With `u = 2^-24` an f32 distance d is wrong by less than `u (2 |place| + 5 d)`.
 //!    [`Group::bound`](group::Group::bound) adds twice that to the k-th distance: every point that may be among the k
 //!    nearest lies within it. Walk 1 goes that far.

@@ -5,8 +5,8 @@
 //!
 //! # Idea
 //!
-//! A star needs no other star. The nearest site is a neighbour. From it on, each next neighbour is the third corner of
-//! a triangle of which two corners are known. That corner is the *apex* of an edge: the site on its left whose circle
+//! A star needs no other star. The nearest site is a neighbour. From there on, each next neighbour is the third corner
+//! of a triangle whose other corners are known. That corner is the *apex* of an edge: the site on its left whose circle
 //! with the edge's ends reaches least far.
 //!
 //! ```text

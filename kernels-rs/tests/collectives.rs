@@ -58,9 +58,9 @@ impl Shared {
 /// Results of the layers, `len` each, one after the other.
 const LAYERS: usize = 4;
 
-/// A thread has one element, in blocks of three warps, which is no power of two, and of eight. Writes four products for
-/// each element: over its warp up to the element, over its whole warp, over its block up to it, and over the array up
-/// to it.
+/// A thread has one element, in blocks of three warps, which is not a power of two, and of eight. Writes four products
+/// for each element: over its warp up to the element, over its whole warp, over its block up to it, and over the array
+/// up to it.
 ///
 /// # Safety
 /// `input` has `len` elements, `output` [`LAYERS`] times as many; `control` and `status` are as

@@ -5,7 +5,8 @@ use std::fmt;
 
 use gpu_core::Shortest;
 
-/// A value, or an end of a range of values: a float of 64 bits, or a whole number that need not be one. Bounds compare exactly.
+/// A value, or an end of a range of values: an f64 or a whole number. Some whole numbers have no exact f64. Bounds
+/// compare exactly.
 ///
 /// ```
 /// use ccq_tree::Bound;

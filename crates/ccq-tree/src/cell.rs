@@ -1,4 +1,4 @@
-//! The types of cells, and how numbers of the caller's become keys.
+//! The types of cells, and how a caller's numbers become keys.
 
 use kernels_rs::ccq::value::Value;
 
@@ -6,7 +6,7 @@ use crate::Number;
 
 /// A type of cells: `u8`, `i16`, `u16`, `i32`, `u32`, `f32`.
 pub trait Cell: Value + Number + sealed::Sealed {
-    /// The number by which kernels know the type.
+    /// The number of the type in kernels.
     #[doc(hidden)]
     const KIND: u32 = Self::TYPE;
 
@@ -109,7 +109,8 @@ impl Ranges {
     /// No range: all values.
     pub const ALL: Self = Self { inside: Keys::ALL, touched: Keys::ALL, raw: Keys::ALL };
 
-    /// Values from `low` on, below `high`; with a `high` of infinity all from `low` on.
+    /// Values from `low` up to, but without, `high`. If `high` is infinity, the range has no upper end and includes
+    /// infinity.
     pub fn of<T: Cell>((low, high): (f64, f64), bins: &[f64]) -> Self {
         let (low, end) = (first_key::<T>(low), end_key::<T>(high));
         let raw = Keys::new(low, end);

@@ -30,7 +30,9 @@ pub enum Error {
         most: u64,
     },
     /// More runs of cells than a search on a device can number.
-    #[error("{runs} runs of cells; a search on a device gives at most {most}: search in windows")]
+    #[error(
+        "a search on a device returns at most {most} runs of cells, not {runs}: search in windows"
+    )]
     TooManyRuns {
         /// As counted.
         runs: u64,
@@ -45,7 +47,7 @@ pub enum Error {
         /// As given.
         capacity: u64,
     },
-    /// A boundary of bins is not a number above the one before.
+    /// A boundary of bins is not a number, or not above the previous one.
     #[error("boundary {index} of the bins, {value}, is not a number above the one before")]
     Boundary {
         /// Which.
@@ -54,7 +56,7 @@ pub enum Error {
         value: Bound,
     },
     /// More bins than there may be, or none.
-    #[error("{bins} bins, where 1 to {most} can be")]
+    #[error("{bins} bins: the number of bins must be from 1 to {most}")]
     Bins {
         /// As given.
         bins: usize,
@@ -69,7 +71,8 @@ pub enum Error {
     },
     /// The given trees are not the trees of one raster's tiles.
     #[error(
-        "tree {tile} does not fit its tile, of {tiles}: each tree needs the tile's cells and levels, and all the same parameters"
+        "tree {tile} of {tiles} does not fit its tile: a tree must have its tile's cells and \
+         levels, and all trees the same parameters"
     )]
     Tiles {
         /// The first that is not, or is missing or beyond, from 0.
@@ -77,8 +80,8 @@ pub enum Error {
         /// Tiles of the raster.
         tiles: usize,
     },
-    /// One of several rasters does not lie beside the others.
-    #[error("raster {index} of those beside each other {reason} raster {other}")]
+    /// A raster of a mosaic does not fit the others: it overlaps one, or is off their grid.
+    #[error("raster {index} of the mosaic {reason} raster {other}")]
     Part {
         /// Which, from 0 on; of a mosaic, of those that have cells.
         index: usize,
@@ -87,18 +90,16 @@ pub enum Error {
         /// What is wrong with it; the other's name is to follow.
         reason: &'static str,
     },
-    /// Rasters beside each other leave cells out, and no value stands for NODATA.
-    #[error(
-        "{cells} cells between the rasters are in none of them, and no value stands for NODATA"
-    )]
+    /// The rasters of a mosaic leave gaps, and no value stands for NODATA.
+    #[error("{cells} cells of the mosaic lie in no raster: give a NODATA value for them")]
     Gap {
         /// How many.
         cells: u64,
     },
     /// A window is empty or not inside the raster.
     #[error(
-        "the window from row {row0}, column {column0} to row {row1}, column {column1} is not a part of \
-         {height} rows and {width} columns"
+        "the window from row {row0}, column {column0} to row {row1}, column {column1} does not \
+         lie within {height} rows and {width} columns"
     )]
     Window {
         /// The first row.
@@ -114,7 +115,7 @@ pub enum Error {
         /// Rows of the raster.
         height: u32,
     },
-    /// A range of values ends before it begins, or where no number is.
+    /// A range of values ends before it begins, or one of its ends is not a number.
     #[error("the range from {low} to {high} is empty: give two numbers, the lower one first")]
     Range {
         /// As given.
@@ -123,7 +124,7 @@ pub enum Error {
         high: Bound,
     },
     /// No condition, or more than the device can search at once.
-    #[error("{conditions} conditions, where 1 to {most} can be")]
+    #[error("{conditions} conditions: a search takes 1 to {most}")]
     Conditions {
         /// As given.
         conditions: usize,
@@ -133,8 +134,8 @@ pub enum Error {
     /// The rasters or trees of one query have different sides, and either no place on the ground or no ground in
     /// common.
     #[error(
-        "{what} of {width} x {height} cells and another of {first_width} x {first_height} have no ground in common: \
-         rasters and trees of unequal sides need places that overlap"
+        "{what} of {width} x {height} cells and another of {first_width} x {first_height} do not \
+         overlap: rasters and trees of unequal sides need places that do"
     )]
     Sides {
         /// Which.
@@ -173,10 +174,11 @@ pub enum Error {
     },
     /// A bin is cut by the range, and its cells' values are in the raster only.
     #[error(
-        "the range cuts through a bin: give the raster, since only it tells which cells lie in the range"
+        "the range cuts through a bin: give the raster, which alone tells which of the bin's \
+         cells lie in the range"
     )]
     NeedsRaster,
-    /// The fields are of another tree than the first condition's, or of a tree whose cells are not the finest.
+    /// The fields belong to another tree than the first condition's, or that tree does not have the finest cells.
     #[error("the first condition must be of the fields' own tree, which has the finest cells")]
     Fields,
     /// The tree has numbers of bins, not values.
@@ -185,7 +187,7 @@ pub enum Error {
         /// What needs them.
         what: &'static str,
     },
-    /// A file is not what it should be, or cannot be read or written.
+    /// A file is damaged or foreign, or the program cannot read or write it.
     #[error("{}: {reason}", path.display())]
     File {
         /// The file.

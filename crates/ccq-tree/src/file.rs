@@ -1,9 +1,9 @@
 //! Trees in files.
 //!
-//! A file is a header, the nodes and the flags of children; for a coded tree, what the codes stand for follows. Each
-//! part begins at a multiple of 64 bytes, and numbers have the lowest byte first, so the nodes lie in a mapped file as
-//! they do in memory. `docs/internals/ccq-tree.md` has the fields. The header holds the CRC-32 of each other part, and
-//! ends with its own: a file that was cut short or changed is refused.
+//! A file is a header, the nodes and the flags of children; for a coded tree, the table of codes follows. Each part
+//! begins at a multiple of 64 bytes, and numbers have the lowest byte first, so the nodes lie in a mapped file as they
+//! do in memory. `docs/internals/ccq-tree.md` has the fields. The header holds the CRC-32 of each other part, and ends
+//! with its own CRC-32. So readers refuse a file that was cut short or changed.
 
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::ops::Range;
@@ -67,7 +67,7 @@ pub(crate) struct CodesHeader {
     pub are_bins: bool,
     /// The rank of the value that stands for NODATA.
     pub nodata: Option<u64>,
-    /// How many values there are, and their sum.
+    /// The number of values, and their checksum.
     pub count: u64,
     pub crc: u32,
 }
@@ -88,7 +88,7 @@ pub struct FileKind {
     pub is_coded: bool,
 }
 
-/// Returns what tree a file holds, by its header.
+/// Reads from a file's header what kind of tree it holds.
 ///
 /// ```
 /// use ccq_tree::{Params, build, kind_of_file};
@@ -105,7 +105,7 @@ pub struct FileKind {
 /// ```
 ///
 /// # Errors
-/// [`Error::File`] where it cannot be read, or its header is not sound.
+/// [`Error::File`] where it cannot be read, or its header is damaged.
 pub fn kind_of_file(path: impl AsRef<Path>) -> Result<FileKind> {
     let header = header_of_file(path.as_ref())?;
     let kind = header.codes.map_or(header.kind, |codes| codes.kind);
@@ -254,8 +254,8 @@ impl<T: Cell> Tree<T> {
         Ok((tree, codes))
     }
 
-    /// Opens a tree in a file without copying it: its nodes are the mapped file's bytes. All of it is read once, to
-    /// compare the sums and to check the links, at the speed at which the system reads it. Queries rely on that check.
+    /// Opens a tree in a file without copying it: its nodes are the mapped file's bytes. The call reads the whole file
+    /// once, to compare the checksums and to check the links. Queries rely on that check.
     ///
     /// # Errors
     /// The errors of [`read`](Self::read).
@@ -355,7 +355,7 @@ impl Header {
             return Err("its flags of children are damaged".to_owned());
         }
         if self.codes.is_some_and(|codes| crc(values) != codes.crc) {
-            return Err("what its codes stand for is damaged".to_owned());
+            return Err("its table of codes is damaged".to_owned());
         }
         if padding.iter().any(|&byte| byte != 0) {
             return Err("its padding is damaged".to_owned());
@@ -393,7 +393,9 @@ impl Header {
         let number = |at: usize| long(at).map(f64::from_bits);
         let version = word(8)?;
         if !(1..=VERSION).contains(&version) {
-            return Err(format!("it is of version {version}, this program knows 1 to {VERSION}"));
+            return Err(format!(
+                "its version is {version}; this program reads versions 1 to {VERSION}"
+            ));
         }
         let (kind, width, height) = (word(12)?, word(16)?, word(20)?);
         let (bits, bins, has_nodata) = (word(24)?, word(28)?, word(32)?);
@@ -410,7 +412,7 @@ impl Header {
             return Err("its header is damaged".to_owned());
         }
         let grid = GridSpec::new(number(40)?, number(48)?, number(56)?, width, height);
-        let grid = grid.map_err(|error| format!("it lies nowhere: {error}"))?;
+        let grid = grid.map_err(|error| format!("its place on the ground is invalid: {error}"))?;
         let nodata = if has_nodata == 1 { Some(number(64)?) } else { None };
         let (nodes, presence) = (long(72)?, long(80)?);
         let codes = if is_coded { Some(CodesHeader::parse(&word, &long)?) } else { None };

@@ -18,12 +18,12 @@ pub(crate) struct Tiling {
 }
 
 impl Tiling {
-    /// Returns one tile, the smallest that holds the raster.
+    /// Returns the division into one tile, the smallest that holds the raster.
     pub fn whole(grid: GridSpec) -> Result<Self> {
         Self::of_bits(grid, bits_of(&grid))
     }
 
-    /// Tiles of `side` cells, which is a power of two; no larger than the raster needs.
+    /// Returns the division into tiles with a side of `side` cells, a power of two, or smaller if the raster is.
     pub fn new(grid: GridSpec, side: u32) -> Result<Self> {
         if !side.is_power_of_two() || !(kernels_rs::ccq::SIDE..=MAX_SIDE).contains(&side) {
             return Err(Error::TileSide { side });
@@ -41,7 +41,7 @@ impl Tiling {
         Ok(Self { grid, bits, columns: tiles(width), rows: tiles(height) })
     }
 
-    /// Counts of all squares and levels of all trees.
+    /// Counts over all squares and levels of all trees.
     pub fn slots(&self, tiers: &[Tier]) -> Result<u64> {
         let GridSpec { width, height, .. } = self.grid;
         let squares = u64::from(width.div_ceil(64)) * u64::from(height.div_ceil(64));
@@ -107,7 +107,7 @@ pub(crate) fn level_starts(tiers: &[Tier], starts: &[u32], tree: usize) -> Vec<u
     levels
 }
 
-/// A tree for each tile of a raster, built together; [`merge`](Self::merge) makes one of them.
+/// A tree for each tile of a raster; [`merge`](Self::merge) makes them one tree.
 ///
 /// ```
 /// use ccq_tree::{Params, build_forest};

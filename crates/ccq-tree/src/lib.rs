@@ -1,12 +1,11 @@
-//! An index of the values of a raster: where is the value between a and b?
+//! An index of the values of a raster, which answers: where is the value between a and b?
 //!
-//! This is a min/max quadtree without pointers, all its nodes in one array: the cache-conscious quadtree
-//! (CCQ-tree). It is by Zhang, You and Gruenwald, *Indexing large-scale raster geospatial data using massively
-//! parallel GPGPU computing* (2010, doi:10.1145/1869790.1869859). Use it to search one raster, or several together,
-//! again and again.
+//! This is a min/max quadtree without pointers, all its nodes in one array: the cache-conscious quadtree (CCQ-tree).
+//! Source: Zhang, You and Gruenwald, *Indexing large-scale raster geospatial data using massively parallel GPGPU
+//! computing* (2010, doi:10.1145/1869790.1869859). Use it to search one raster, or several together, again and again.
 //!
-//! Cells are `u8`, `i16`, `u16`, `i32`, `u32` or `f32`. Values of 64 bits are indexed by codes ([`build_coded`]).
-//! Rows, columns and sizes count cells; row 0 is in the north.
+//! Cells are `u8`, `i16`, `u16`, `i32`, `u32` or `f32`. For values of 64 bits, [`build_coded`] indexes codes that stand
+//! for them. Rows, columns and sizes count cells; row 0 is in the north.
 //!
 //! ```
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -26,7 +25,7 @@
 //! # }
 //! ```
 //!
-//! A raster that lies on the device goes into [`gpu::build`], and the tree that it gives is searched there.
+//! For a raster in device memory, call [`gpu::build`]: it returns a tree that you search there.
 //!
 //! # Method
 //!
@@ -84,8 +83,8 @@ pub use tree::{Node, Tree};
 
 /// Builds the tree of a raster.
 ///
-/// A raster without cells, or without values, has a tree without nodes. Work: each cell is read once, and again where the
-/// 64 x 64 cells around it differ; each node is written once.
+/// A raster without cells, or without values, has a tree without nodes. Work: the build reads each cell once, and a
+/// second time where the cells of its 64 x 64 square differ. It writes each node once.
 ///
 /// ```
 /// use ccq_tree::{Params, build};
@@ -144,11 +143,12 @@ pub fn build_forest<'on, T: Cell>(
     )
 }
 
-/// Builds the tree of one tile of a raster that is larger than memory. [`Forest::of_trees`] takes such trees, of
-/// sides from 64 on. The root stands for `tile_side` x `tile_side` cells, also where the raster's edge cuts the tile off.
+/// Builds the tree of one tile of a raster that is larger than memory. [`Forest::of_trees`] takes such trees, with
+/// sides from 64 cells on. The root stands for `tile_side` x `tile_side` cells, also where the raster's edge cuts the
+/// tile off.
 ///
-/// If the raster is one tile, give the smallest power of two that is not below its sides as `tile_side`. Then the
-/// tree has no levels above the raster's own.
+/// If the raster is one tile, let `tile_side` be the smallest power of two that is not below the raster's sides. Then
+/// the tree has no levels above the raster's own.
 ///
 /// ```
 /// use ccq_tree::{Forest, Params, build_tile};
@@ -165,7 +165,7 @@ pub fn build_forest<'on, T: Cell>(
 /// ```
 ///
 /// # Errors
-/// - [`Error::TileSide`]: `tile_side` is no power of two, or below the tile's sides.
+/// - [`Error::TileSide`]: `tile_side` is not a power of two, or below the tile's sides.
 /// - The errors of [`build`].
 pub fn build_tile<'on, T: Cell>(
     on: impl Into<On<'on>>,
@@ -186,8 +186,8 @@ pub fn build_tile<'on, T: Cell>(
     )
 }
 
-/// Builds one tree of rasters that lie beside each other, in any order and of any sides. The tree is, byte for
-/// byte, the one that [`build`] makes of their [`mosaic()`] in one go.
+/// Builds one tree of adjacent rasters (a mosaic), in any order and of any sides. The tree equals, byte for byte, the
+/// result of [`build`] for their [`mosaic()`].
 ///
 /// ```
 /// use ccq_tree::{Params, build_mosaic};

@@ -1,10 +1,10 @@
 //! The links of a tree that comes from a file.
 //!
-//! Queries follow links without looking back. If two nodes shared children, a query would visit those once for each
-//! path that leads to them, up to four times as often a level. A file of a kilobyte could keep a query busy for ever.
+//! Queries follow links without looking back. If two nodes shared children, a query would visit these once for each
+//! path to them: up to four times as often with each level. So a file of a kilobyte could keep a query busy for ever.
 //! So links must be as the builders write them. In each level, the children of the first node that has some begin the
-//! next level. The children of every other node follow those of the node before, and the last ones end the next level.
-//! Then each node but the root is the child of one.
+//! next level. The children of every other node follow the children of the node before it, and the last children end
+//! the next level. Then each node but the root is the child of one.
 
 use gpu_core::parallel;
 

@@ -1,4 +1,4 @@
-//! Rasters that lie beside each other, put together.
+//! Mosaics: adjacent rasters, joined into one.
 
 use gpu_core::{Grid, GridSpec, GridView, host_memory, parallel};
 
@@ -9,9 +9,8 @@ use crate::{Bound, Error, MAX_SIDE, Number, Result};
 /// How far from a whole cell a raster's corner may lie: coordinates of files are rounded.
 const TOLERANCE: f64 = 1e-3;
 
-/// Returns where rasters lie that lie beside each other, in any order and of any sides. The result is the grid of
-/// all rasters, and the part of it that each raster covers. A raster without cells covers no part, and may lie
-/// anywhere.
+/// Returns where the rasters of a mosaic lie, in any order and of any sides. The result is the grid of all rasters, and
+/// the part of it that each raster covers. A raster without cells covers no part, and may lie anywhere.
 ///
 /// ```
 /// use ccq_tree::{Window, mosaic_places};
@@ -49,7 +48,7 @@ pub fn mosaic_places(grids: &[GridSpec]) -> Result<(GridSpec, Vec<Window>)> {
         let place = Window { row0, column0, row1, column1 };
         let other = places[..index].iter().position(|earlier| earlier.and(place).is_some());
         if let Some(other) = other {
-            return Err(Error::Part { index, other, reason: "has cells in the place of some of" });
+            return Err(Error::Part { index, other, reason: "overlaps" });
         }
         places[index] = place;
     }
@@ -81,7 +80,7 @@ pub fn mosaic_places(grids: &[GridSpec]) -> Result<(GridSpec, Vec<Window>)> {
 /// ```
 ///
 /// # Errors
-/// [`Error::Gap`] where there are such cells and no value stands for it.
+/// [`Error::Gap`] if the mosaic has such cells and no value stands for NODATA.
 pub fn mosaic_fill<T: Number>(
     grid: &GridSpec,
     places: &[Window],
@@ -96,8 +95,7 @@ pub fn mosaic_fill<T: Number>(
     }
 }
 
-/// Joins rasters that lie beside each other to one, in any order and of any sides. Where none has a cell, the result
-/// has `nodata`, or NaN.
+/// Joins adjacent rasters into one, in any order and of any sides. Cells that no raster has become `nodata`, or NaN.
 ///
 /// ```
 /// use ccq_tree::mosaic;
@@ -139,7 +137,7 @@ fn corner_of(grid: &GridSpec, first: &GridSpec) -> Result<(i64, i64), &'static s
     let cell_size = first.cell_size;
     let span = f64::from(grid.width.max(grid.height));
     if (grid.cell_size - cell_size).abs() * span > TOLERANCE * cell_size {
-        return Err("has cells of another size than");
+        return Err("has a cell size that differs from");
     }
     let far = [grid.origin_x - first.origin_x, first.origin_y - grid.origin_y];
     let [column, row] = far.map(|far| far / cell_size);

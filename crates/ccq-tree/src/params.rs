@@ -1,4 +1,4 @@
-//! How to build a tree, and what to ask one: checked.
+//! How to build a tree and how to search it: parameters and their checks.
 
 use gpu_core::GridSpec;
 use kernels_rs::ccq::summary::Binning;
@@ -9,7 +9,7 @@ use crate::{Bound, Error, Result};
 /// The longest side of a raster: 2^30 cells.
 pub const MAX_SIDE: u32 = 1 << 30;
 
-/// The most nodes of a tree: what a link has bits for.
+/// The most nodes of a tree: as many as a link can number.
 pub const MAX_NODES: u64 = (1 << 31) - 1;
 
 /// The most bins.
@@ -24,15 +24,15 @@ pub const MAX_BINS: usize = 256;
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Params {
-    /// Boundaries of bins, rising: a value is in bin k if k of them are not above it. Empty: no bins, the tree has
-    /// the values themselves.
+    /// Boundaries of bins, rising: a value is in bin k if exactly k boundaries are at or below it. If empty, there are
+    /// no bins and the tree has the values themselves.
     pub bins: Vec<f64>,
-    /// The value that stands for NODATA; NaN always does. One that the cells' type does not have stands for nothing.
+    /// The value that stands for NODATA; NaN always does. A value that the cells' type does not have marks no cell.
     pub nodata: Option<f64>,
 }
 
 impl Params {
-    /// Values as they are, all of them valid but NaN.
+    /// Takes values as they are. All values are valid except NaN.
     pub fn new() -> Self {
         Self::default()
     }
@@ -96,7 +96,7 @@ fn bits_for(steps: usize) -> u32 {
     (1..).find(|&bits| (1usize << bits) > steps).unwrap_or(1)
 }
 
-/// A part of a raster: its rows and columns from the first on, up to and without the second.
+/// A part of a raster: its rows and columns from the first up to, but without, the second.
 ///
 /// ```
 /// use ccq_tree::Window;
@@ -136,7 +136,7 @@ impl Window {
         (both.row0 < both.row1 && both.column0 < both.column1).then_some(both)
     }
 
-    /// Whether all of `other` is in it.
+    /// Whether it holds all of `other`.
     pub fn holds(self, other: Self) -> bool {
         self.and(other) == Some(other)
     }

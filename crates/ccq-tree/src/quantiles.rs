@@ -16,7 +16,7 @@ use crate::{Bound, Error, Number, Result};
 ///
 /// With n values in order, `floor(i * n / bins)` values stand before boundary i. If values repeat, equal boundaries
 /// become one, and the least value is never a boundary. So there may be fewer bins. NaN and `nodata` do not count. On
-/// all cores: values of 8 and 16 bits are counted, others sorted, in as many bytes a cell as a value has.
+/// all cores, the call counts values of 8 and 16 bits, and sorts a copy of other values.
 ///
 /// ```
 /// use ccq_tree::quantile_boundaries;
@@ -29,7 +29,7 @@ use crate::{Bound, Error, Number, Result};
 /// ```
 ///
 /// # Errors
-/// [`Error::Bins`] unless there are 1 to [`MAX_BINS`], of values of 32 and 64 bits 1 to [`MAX_CODED_BINS`];
+/// [`Error::Bins`] unless there are 1 to [`MAX_BINS`] bins, or 1 to [`MAX_CODED_BINS`] for values of 32 and 64 bits;
 /// [`Error::Core`] where memory does not suffice.
 pub fn quantile_boundaries<T: Number>(
     raster: GridView<'_, T>,

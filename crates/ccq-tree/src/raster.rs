@@ -1,4 +1,4 @@
-//! Rasters of any type of cells, to look single cells up in.
+//! Rasters of any type of cells, of which a search looks up single cells.
 
 use crate::number::{end_rank, exact_rank, first_rank};
 use crate::{Bound, Number};
@@ -93,7 +93,7 @@ impl Wanted {
         Self { low, end, nodata: nodata.and_then(exact_rank::<T>) }
     }
 
-    /// Returns the least and the greatest wanted rank, and that of NODATA. If no rank is wanted, the least is above the
+    /// Returns the least and the greatest wanted rank, and NODATA's rank. If no rank is wanted, the least is above the
     /// greatest.
     #[cfg(feature = "cuda")]
     pub fn ends(self) -> ([u64; 2], Option<u64>) {

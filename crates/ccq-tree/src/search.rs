@@ -6,7 +6,7 @@ use crate::fields::{Fields, Resident, of_nodes};
 use crate::query::{self, Condition, Count, Peak, Quadrant, Run, Statistics};
 use crate::{Cell, Query, Result, Tree};
 
-/// Counts what satisfies all conditions; with the rasters of ranges that cut through bins, to the cell.
+/// Counts the cells that satisfy all conditions. The count is exact if ranges that cut through bins have their rasters.
 ///
 /// A GPU gets a copy of the trees and rasters for each call; a program that asks often keeps them there
 /// ([`gpu::DeviceTree::upload`](crate::gpu::DeviceTree::upload)). It takes at most
@@ -40,11 +40,11 @@ pub fn count<'on>(
     })
 }
 
-/// Returns the quadrants whose cells satisfy all conditions, in Z-order: wholly ([`Quadrant::is_partly`] is false), or as far as
-/// the trees can tell. Rasters are not consulted. On a GPU as [`count()`].
+/// Returns the quadrants whose cells satisfy all conditions, in Z-order. In a quadrant all cells satisfy them, or,
+/// where [`Quadrant::is_partly`] is true, some may. Rasters are not consulted. On a GPU as [`count()`].
 ///
-/// Without a range these are the largest quadrants without NODATA in the window, with the bounds of their values. Nodes
-/// that a search visits: the given nodes and their ancestors, each with its siblings.
+/// Without a range, these are the largest quadrants in the window that have no NODATA, with the bounds of their values.
+/// A search visits the nodes of the result and their ancestors, each with its siblings.
 ///
 /// ```
 /// use ccq_tree::{Condition, Params, Query, build, quadrants};
@@ -108,8 +108,8 @@ pub fn mask<'on>(
     })
 }
 
-/// Returns the cells that satisfy all conditions, as runs: row by row, in a row from west to east, none beside another. On a GPU as
-/// [`count()`].
+/// Returns the cells that satisfy all conditions, as runs: row by row, from west to east. Runs of a row do not touch.
+/// On a GPU as [`count()`].
 ///
 /// ```
 /// use ccq_tree::{Condition, Params, Query, Run, build, runs};
@@ -174,11 +174,11 @@ pub fn statistics<'on, T: Cell>(
     })
 }
 
-/// Returns the `k` cells with the greatest values in a window, the greatest first; of equal values the first in Z-order. On a GPU as
-/// [`count()`].
+/// Returns the `k` cells with the greatest values in a window, the greatest first. Equal values come in Z-order. On a
+/// GPU as [`count()`].
 ///
-/// On the CPU the search goes on where the greatest value may be, so that it visits little more than the nodes above what it
-/// gives. On a GPU it counts up to 32 times.
+/// On the CPU the search always goes on where the greatest value may be. So it visits few nodes beyond the ancestors of
+/// its results. On a GPU it counts the values above a threshold, up to 32 times.
 ///
 /// ```
 /// use ccq_tree::{Params, Query, build, top_k};

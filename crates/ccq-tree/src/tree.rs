@@ -111,7 +111,7 @@ impl Place {
         Self { level: self.level + 1, x: 2 * self.x + (corner & 1), y: 2 * self.y + (corner >> 1) }
     }
 
-    /// Its part of a raster, of which it has at least a cell; `None` else.
+    /// Returns the node's part of a raster; `None` if it has no cell of the raster.
     pub fn cells(self, bits: u32, grid: &GridSpec) -> Option<Window> {
         let shift = bits - self.level;
         let [x, y] = [self.x, self.y].map(|at| u64::from(at) << shift);
@@ -125,15 +125,15 @@ impl Place {
         })
     }
 
-    /// Whether a raster has all cells of its square.
+    /// Whether the raster has all cells of the node's square.
     pub fn is_whole(self, bits: u32, grid: &GridSpec) -> bool {
         let shift = bits - self.level;
         let end = |at: u32| u64::from(at + 1) << shift;
         end(self.x) <= grid.width.into() && end(self.y) <= grid.height.into()
     }
 
-    /// Returns the corners towards which a raster has cells of its square, which has more than one: bits as in
-    /// [`Tree::presence`].
+    /// Returns the quadrants of the node's square in which the raster has cells: bits as in [`Tree::presence`]. The
+    /// square has more than one cell.
     pub fn corners(self, bits: u32, grid: &GridSpec) -> u8 {
         if self.is_whole(bits, grid) {
             return 0b1111;
@@ -195,14 +195,14 @@ impl<T: Cell> Tree<T> {
         (!self.system.is_empty()).then_some(&self.system[..])
     }
 
-    /// Gives the tree a reference system, which its file keeps: a text of up to 2^16 bytes, that this crate does not look
-    /// into.
+    /// Sets the tree's reference system, which its file keeps: a text of up to 2^16 bytes, which this crate does not
+    /// interpret.
     #[must_use]
     pub fn in_system(self, system: impl Into<Option<String>>) -> Self {
         Self { system: system.into().unwrap_or_default(), ..self }
     }
 
-    /// Returns what it was built by: the bins, and what stands for NODATA.
+    /// Returns the parameters of the build: the bins, and the value that stands for NODATA.
     pub fn params(&self) -> &Params {
         &self.params
     }
@@ -212,23 +212,24 @@ impl<T: Cell> Tree<T> {
         &self.nodes
     }
 
-    /// Levels, the root's and the cells' included.
+    /// Returns the number of levels, including the root's and the cells'.
     pub fn levels(&self) -> u32 {
         self.bits + 1
     }
 
-    /// Returns where the nodes of each level begin, and after the last where it ends.
+    /// Returns where the nodes of each level begin, and at last where the last level ends.
     pub fn level_starts(&self) -> &[u64] {
         &self.starts
     }
 
-    /// Returns, for each node above the cells, which of its children are nodes: bit 0 north-west, 1 north-east, 2 south-west,
-    /// 3 south-east. Empty where cells cannot be NODATA: then all are that lie in the raster.
+    /// Returns, for each node above the cells, which of its children are nodes: bit 0 north-west, 1 north-east, 2
+    /// south-west, 3 south-east. Empty where cells cannot be NODATA: then all children that lie in the raster are
+    /// nodes.
     pub fn presence(&self) -> &[u8] {
         &self.presence
     }
 
-    /// Bytes of the nodes, and of what says which children there are.
+    /// Returns how many bytes the nodes and the flags of children take.
     pub fn bytes(&self) -> u64 {
         (size_of_val(self.nodes()) + self.presence().len()) as u64
     }

@@ -40,7 +40,7 @@ pub mod device {
     pub const MAX_BLOCKS_PER_MULTIPROCESSOR: c_int = 106;
     pub const RESERVED_SHARED_MEMORY_PER_BLOCK: c_int = 111;
     pub const MEMORY_POOLS_SUPPORTED: c_int = 115;
-    /// One more than the last that the software device knows.
+    /// One more than the number of the last attribute that the software device knows.
     pub const END: c_int = 120;
 }
 
@@ -55,6 +55,6 @@ pub mod function {
     pub const BINARY_VERSION: c_int = 6;
     pub const MAX_DYNAMIC_SHARED_SIZE_BYTES: c_int = 8;
     pub const PREFERRED_SHARED_MEMORY_CARVEOUT: c_int = 9;
-    /// One more than the last that the software device knows.
+    /// One more than the number of the last attribute that the software device knows.
     pub const END: c_int = 10;
 }

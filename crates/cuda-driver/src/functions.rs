@@ -1,4 +1,4 @@
-//! The list of the driver's functions that Tessera calls, for macros that make something of each.
+//! The list of the driver's functions that Tessera calls. Macros take it and make an item for each function.
 
 /// The functions, handed to the macro that is named.
 macro_rules! driver_functions {

@@ -1,15 +1,14 @@
 //! The CUDA driver API, bound at run time.
 //!
-//! A program that links `libcuda` does not even start on a machine without an NVIDIA driver, and
-//! nothing can stand in for the driver. This crate declares the driver's functions ([`sys`]) and
-//! decides at run time who answers: the driver's library ([`load_cuda`]) or the software device
-//! ([`load_with`]). It needs no CUDA toolkit, neither to build nor to run, and defines no symbol of
-//! the driver's, so that a program can hold other CUDA libraries beside it.
+//! A program that links `libcuda` does not even start on a machine without an NVIDIA driver, and nothing can replace
+//! the driver. This crate declares the driver's functions ([`sys`]) and decides at run time what serves them: the
+//! driver's library ([`load_cuda`]) or the software device ([`load_with`]). It needs no CUDA toolkit, neither to build
+//! nor to run, and defines no symbol of the driver's, so that a program can hold other CUDA libraries beside it.
 //!
 //! # Use
 //!
-//! Load first, call the driver second. One driver serves a process: loading the other one later
-//! is an error, loading the same one again is not.
+//! Load first, call the driver second. One driver serves a process. To load the other one later is an error; to load
+//! the same one again is not.
 //!
 //! ```
 //! match cuda_driver::load_cuda() {
@@ -20,11 +19,11 @@
 //!
 //! # Features
 //!
-//! `trampolines` (off by default): the crate also defines the driver's symbols, for a program that uses the host
-//! crate `cust` 0.3, which calls them. Then every call of `cust` uses the same table. A program so built
-//! starts without a driver too. `cust`'s build script and the linker still need a library called `cuda`. Set the
-//! environment variable `CUDA_LIBRARY_PATH` to `empty-libcuda`, whose `lib64` has an empty archive for the build.
-//! Linux on x86-64 and AArch64.
+//! `trampolines` (off by default): the crate also defines the driver's symbols, for a program that uses the host crate
+//! `cust` 0.3, which calls them. Then every call of `cust` uses the same table. A program with this feature also starts
+//! without a driver. `cust`'s build script and the linker still need a library called `cuda`. Set the environment
+//! variable `CUDA_LIBRARY_PATH` to `empty-libcuda`, whose `lib64` has an empty archive for the build. Linux on x86-64
+//! and AArch64.
 //!
 //! # Platforms
 //!
@@ -38,7 +37,8 @@ mod functions;
 mod library;
 mod slots;
 mod status;
-/// The types of the driver's functions, by name: a driver that serves in place of CUDA's checks its own against them.
+/// The types of the driver's functions, by name. A substitute for CUDA's driver checks its own functions against these
+/// types.
 pub mod signatures {
     pub use crate::sys::all_signatures::*;
 }
@@ -90,7 +90,7 @@ pub fn loaded() -> Option<Loaded> {
     *lock()
 }
 
-/// Every driver function that a loaded driver can serve, by its name in the driver's library.
+/// Lists every driver function that a loaded driver can serve, by its name in the driver's library.
 pub fn symbols() -> impl Iterator<Item = &'static str> {
     slots().map(|(name, _)| name)
 }

@@ -1,4 +1,4 @@
-//! The table of functions: for each symbol the address of what serves it.
+//! The table of functions: for each symbol, the address of the function that serves it.
 #![allow(non_upper_case_globals)]
 
 use std::ffi::c_void;

@@ -1,10 +1,10 @@
-//! What a driver function answers, as a number and in words.
+//! What a driver function returns, as a number and in words.
 
 use std::ffi::{CStr, c_char, c_int};
 use std::fmt;
 
-/// What a driver function answers (`CUresult`): a number, since a driver may answer with one that
-/// is newer than this list.
+/// What a driver function returns (`CUresult`). It is a number, not an enum, since a driver may return one that is
+/// newer than this list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(transparent)]
 #[must_use]

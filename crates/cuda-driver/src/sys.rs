@@ -1,10 +1,10 @@
 //! The driver's functions that Tessera calls, under the driver's own names and with its types.
 //!
 //! Each calls through a slot that [`load_cuda`](crate::load_cuda) or [`load_with`](crate::load_with) filled. Before
-//! that it answers [`CUDA_ERROR_NOT_INITIALIZED`](Status::CUDA_ERROR_NOT_INITIALIZED), and
+//! that it returns [`CUDA_ERROR_NOT_INITIALIZED`](Status::CUDA_ERROR_NOT_INITIALIZED), and
 //! [`CUDA_ERROR_NOT_SUPPORTED`](Status::CUDA_ERROR_NOT_SUPPORTED) where the loaded driver lacks it. NVIDIA's *CUDA
 //! Driver API* reference says what each function does and what it asks of a caller: pointers valid for what the
-//! function reads or writes there, and handles alive. Their safety is just that.
+//! function reads or writes there, and handles alive. Calling them is as safe as the reference says.
 #![allow(non_snake_case, non_camel_case_types, clippy::too_many_arguments)]
 
 use std::ffi::{c_char, c_int, c_uint, c_ulonglong, c_void};

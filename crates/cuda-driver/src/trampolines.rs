@@ -1,11 +1,10 @@
-//! The driver's symbols, defined: a jump through the slot for each.
+//! Defines the driver's symbols: each is a jump through its slot.
 //!
-//! The host crate `cust` calls the driver's C functions as ordinary external symbols. Linked the
-//! usual way, `-lcuda`, a program does not even start on a machine without an NVIDIA driver, and
-//! nothing can stand in for the driver. With the feature `trampolines` this crate defines those
-//! symbols itself: each a naked function of one instruction that jumps through its slot. A jump
-//! leaves registers and stack as the caller made them, so a trampoline needs to know neither the
-//! number nor the types of the arguments.
+//! The host crate `cust` calls the driver's C functions as ordinary external symbols. If a program links the driver the
+//! usual way, by `-lcuda`, it does not even start on a machine without an NVIDIA driver. Nor can anything replace the
+//! driver. With the feature `trampolines` this crate defines those symbols itself: each a naked function of one
+//! instruction that jumps through its slot. A jump leaves registers and stack as the caller made them, so a trampoline
+//! needs to know neither the number nor the types of the arguments.
 //!
 //! It costs one predicted indirect jump a call, about a nanosecond, where a driver call takes
 //! hundreds.

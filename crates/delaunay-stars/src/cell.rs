@@ -9,8 +9,8 @@ use crate::Triangulation;
 /// Example: see [`Triangulation::cell`](crate::Triangulation::cell).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cell {
-    /// The corners in counter-clockwise order, each as far from the site as from two neighbours that follow each other in its
-    /// star. Corners may lie at one place, where more than three sites are on a circle.
+    /// The corners in counter-clockwise order, each equally far from the site and from two successive neighbours of its
+    /// star. Corners share a place if more than three sites are on a circle.
     ///
     /// If the cell is unbounded its sides to the first and to the last neighbour are rays, from the first and from the
     /// last corner.
@@ -43,7 +43,7 @@ impl Triangulation {
     /// ```
     ///
     /// # Panics
-    /// If there is no such point.
+    /// Panics if there is no such point.
     pub fn cell(&self, point: u32) -> Cell {
         let site = self.site_of(point);
         let at = self.places[site as usize];

@@ -1,11 +1,12 @@
 //! Divide and conquer: all edges of the triangulation of sites, on all cores.
 //!
-//! The method is that of Guibas and Stolfi (1985, "Primitives for the manipulation of general subdivisions and the
+//! The method is by Guibas and Stolfi (1985, "Primitives for the manipulation of general subdivisions and the
 //! computation of Voronoi diagrams", doi:10.1145/282918.282923). It divides the sites by a line, triangulates both
 //! halves, and merges them from the lower common tangent to the upper one. Two things differ:
 //!
-//! - Sites are divided across the longer side of their bounding box, not always by x. So a merge meets few sites (Dwyer
-//!   1987, "A faster divide-and-conquer algorithm for constructing Delaunay triangulations", doi:10.1007/BF01840356).
+//! - Sites are divided across the longer side of their bounding box, not always by x. So a merge visits few sites
+//!   (Dwyer 1987, "A faster divide-and-conquer algorithm for constructing Delaunay triangulations",
+//!   doi:10.1007/BF01840356).
 //! - Predicates are exact and never tie ([`Predicates::is_inside`]). So the triangulation does not depend on how sites are
 //!   divided, nor on the number of threads.
 //!
@@ -22,8 +23,9 @@
 //!         base = the edge from one end of base to the far end of left or right, whichever's circle is empty
 //! ```
 //!
-//! An edge is two directed ones, `e` and `e ^ 1`. Each knows its origin, and the next edges around it. The triangulation of
-//! n sites has fewer than 3 n edges, so each half has its own part of one array, and threads share nothing.
+//! An edge is a pair of directed edges, `e` and `e ^ 1`. Each directed edge knows its origin, and the next edges around
+//! the origin. The triangulation of n sites has fewer than 3 n edges, so each half has its own part of one array, and
+//! threads share nothing.
 //!
 //! Cost: time O(n log n) for any sites; 72 bytes a site for edges.
 

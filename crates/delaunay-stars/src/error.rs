@@ -15,8 +15,8 @@ pub enum Error {
     Cancelled(#[from] gpu_core::Cancelled),
     /// The coordinates, as whole numbers of the least unit of which all are multiples, have too many bits.
     #[error(
-        "coordinates between {least:e} and {greatest:e} in magnitude have {bits} bits from the highest to the lowest, more \
-         than {most}: round the smallest of them to 0"
+        "coordinates between {least:e} and {greatest:e} in magnitude need {bits} bits in one \
+         fixed-point number, more than {most}: round the smallest coordinates to 0"
     )]
     Range {
         /// The least magnitude but 0.

@@ -1,5 +1,5 @@
-//! Triangulation on a GPU, from an index in device memory to stars in device memory, and what they are asked there: [`locate`],
-//! [`interpolate_linear`], [`cells`].
+//! Triangulation on a GPU, from an index in device memory to stars in device memory, and queries of the stars:
+//! [`locate`], [`interpolate_linear`], [`cells`].
 //!
 //! Kernels and their plan are in `kernels_rs::stars`.
 //!
@@ -77,10 +77,11 @@ struct Stars {
 ///
 /// [`triangulate`](crate::triangulate()) gives the same triangulation, whatever the order of work.
 ///
-/// Cost: one pass over the tree for points at one place, then a star for each site. Most stars take a window of 32
-/// sites and those around them. The others take searches in the tree. If searches are many or long, as along lines, a
-/// random sample of the sites takes their place. A star of very many neighbours follows from its neighbours' stars.
-/// Device memory beside the index, by count: 94 bytes a point while it runs, about 170 with a sample, 53 after it.
+/// Cost: one pass over the tree for points at one place, then a star for each site. Most stars need only a window of 32
+/// sites and the sites around it. Other stars need searches in the tree. If searches are many or long, as along lines,
+/// a random sample of the sites replaces them. A star of very many neighbours follows from its neighbours' stars.
+/// Device memory in addition to the index: 94 bytes a point while it runs, about 170 with a sample, and 53 for the
+/// result.
 ///
 /// Example: see [the module](self).
 ///
@@ -94,7 +95,7 @@ pub fn triangulate(
     triangulate_for(workspace, index, Span::EMPTY)
 }
 
-/// As [`triangulate`], with a scale that also suits later queries, whose coordinates lie in `queries`.
+/// Triangulates like [`triangulate`], with a scale that also suits later queries at coordinates within `queries`.
 ///
 /// # Errors
 /// The errors of [`triangulate`].
@@ -123,8 +124,8 @@ impl DeviceTriangulation {
     /// The sites: an index of their places, in the order of their numbers. Its `order` names the point that stands for
     /// each site: of the points at one place, the point with the lowest index.
     ///
-    /// Coordinates beyond 2^250, or with bits below 2^-250, are multiplied by a power of two, which
-    /// [`scale_exponent`](Self::scale_exponent) tells.
+    /// Coordinates beyond 2^250, or with bits below 2^-250, are multiplied by a power of two: see
+    /// [`scale_exponent`](Self::scale_exponent).
     pub fn sites(&self) -> &DeviceIndex<f64> {
         &self.index
     }
@@ -134,7 +135,7 @@ impl DeviceTriangulation {
         &self.site_of
     }
 
-    /// Where the star of each site begins in [`neighbours`](Self::neighbours), and at last where they end.
+    /// Where the star of each site begins in [`neighbours`](Self::neighbours), and at last where the last star ends.
     pub fn starts(&self) -> &Column<u32> {
         &self.starts
     }
@@ -149,7 +150,8 @@ impl DeviceTriangulation {
         &self.neighbours
     }
 
-    /// Returns [`starts`](Self::starts) and [`neighbours`](Self::neighbours), and frees the rest.
+    /// Returns [`starts`](Self::starts) and [`neighbours`](Self::neighbours), and frees all other memory of the
+    /// triangulation.
     pub fn into_stars(self) -> (Column<u32>, Column<u32>) {
         (self.starts, self.neighbours)
     }
@@ -166,7 +168,7 @@ impl DeviceTriangulation {
         self.predicates
     }
 
-    /// Returns the exponent of the power of two by which the coordinates were multiplied: 0 unless they are extremely
+    /// Returns e, where the triangulation multiplied all coordinates by 2^e. It is 0 unless coordinates are extremely
     /// large or small.
     pub fn scale_exponent(&self) -> i32 {
         self.scale.exponent()
@@ -197,7 +199,7 @@ fn refuse_some_points(workspace: &mut Workspace, index: &DeviceIndex<f64>) -> Re
     Ok(())
 }
 
-/// The bits that coordinates have in common. Waits.
+/// The range of bits that coordinates have. Waits.
 fn span_of(gpu: &Gpu, x: Slice<'_, f64>, y: Slice<'_, f64>) -> Result<Span> {
     if x.is_empty() {
         return Ok(Span::EMPTY);

@@ -22,25 +22,25 @@
 //!
 //! # Which triangulation
 //!
-//! Three sites are a triangle of the triangulation if no other site lies inside their circle. Where four or more
-//! sites lie on an empty circle, there is a choice. The rule: their polygon is divided into a fan around its first
-//! corner by x, then by y. This is a symbolic perturbation (Devillers and Teillaud 2011, "Perturbations for
-//! Delaunay and weighted Delaunay 3D triangulations", doi:10.1016/j.comgeo.2010.09.010). So the triangles always
-//! cover the hull and do not overlap.
+//! Three sites are a triangle of the triangulation if no other site lies inside their circle. Where four or more sites
+//! lie on an empty circle, several triangulations are possible. This crate's rule divides their polygon into a fan
+//! around the corner with the least x, and among these the least y. This is a symbolic perturbation (Devillers and
+//! Teillaud 2011, "Perturbations for Delaunay and weighted Delaunay 3D triangulations",
+//! doi:10.1016/j.comgeo.2010.09.010). So the triangles always cover the hull and do not overlap.
 //!
-//! So any points have exactly one triangulation. It does not depend on their order, nor on the number of threads.
-//! Each star can be computed by itself, and the stars agree: if site a is in the star of site b, then b is in the
-//! star of a.
+//! So any points have exactly one triangulation. It depends neither on the order of the points nor on the number of
+//! threads. Each star can be computed by itself, and the stars agree: if site a is in the star of site b, then b is in
+//! the star of a.
 //!
 //! # Exactness
 //!
-//! Every decision about orientation and circles is exact for the coordinates as given. It is made in f64 with an
-//! error bound first (Shewchuk 1997, doi:10.1007/PL00009321). Where the bound leaves the sign open, integers of 256
-//! or 2048 bits decide (`kernels_rs::stars`).
+//! Every decision about orientation and circles is exact for the coordinates as given. f64 with an error bound comes
+//! first (Shewchuk 1997, doi:10.1007/PL00009321). Where the bound leaves the sign open, integers of 256 or 2048 bits
+//! decide (`kernels_rs::stars`).
 //!
-//! Coordinates may have any exponent. But from the highest bit of the largest to the lowest bit of all there may be
-//! at most 500 bits. So 1e300 may stand beside 1e200, and subnormal numbers beside each other; 1 may not stand
-//! beside 1e300. Other points are refused with [`Error::Range`].
+//! Coordinates may have any exponent. But at most 500 bits may lie between the highest bit of the largest coordinate
+//! and the lowest bit of any coordinate. So 1e300 may stand beside 1e200, and subnormal numbers beside each other; 1
+//! may not stand beside 1e300. For other points the call returns [`Error::Range`].
 //!
 //! Cells and shares are computed from exact neighbours in f64, and rounded.
 //!
@@ -56,9 +56,9 @@
 //!
 //! # Method
 //!
-//! Divide and conquer (Guibas and Stolfi 1985, doi:10.1145/282918.282923), halved along the longer side of the bounding box.
-//! Its time is O(n log n) wherever points lie: along lines, on one circle, in clusters. On a GPU (module `gpu`) each star is made by
-//! itself, from an index of the points.
+//! Divide and conquer (Guibas and Stolfi 1985, doi:10.1145/282918.282923), which halves the longer side of the bounding
+//! box. Its time is O(n log n) wherever points lie: along lines, on one circle, in clusters. On a GPU (module `gpu`), a
+//! thread or a warp makes each star alone, from an index of the points.
 #![deny(missing_docs)]
 
 mod cell;

@@ -19,10 +19,10 @@
 //! else: in the middle
 //! ```
 //!
-//! Without the first rule a point that nearly touches a line, or a line that crosses it, would divide it for ever. Without the
-//! second, lines that meet at a sharp angle would divide each other for ever. With it their pieces beside the vertex have equal
-//! lengths, and do not lie in each other's circles (Ruppert 1995, "A Delaunay refinement algorithm for quality 2-dimensional mesh
-//! generation", doi:10.1006/jagm.1995.1021).
+//! Without the first rule, a point that nearly touches a line, or another line that crosses it, would divide the line
+//! for ever. Without the second, lines that meet at a sharp angle would divide each other for ever. With the second
+//! rule, pieces at a common vertex have equal lengths. They lie outside of each other's circles (Ruppert 1995, "A
+//! Delaunay refinement algorithm for quality 2-dimensional mesh generation", doi:10.1006/jagm.1995.1021).
 
 use gpu_core::{Points, Progress, parallel};
 use kernels_rs::stars::natural::Query;
@@ -38,16 +38,17 @@ type P = [f64; 2];
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Splitting {
-    /// No piece is longer, in units of the coordinates. A place farther than half of it from all lines has no natural neighbour
-    /// across one.
+    /// The length of the longest pieces, in units of the coordinates. A place farther than half this length from all
+    /// lines has no natural neighbour across a line.
     pub longest: f64,
-    /// Shorter pieces are not divided. A line may be moved by half of it, to go through a site that it nearly touches.
+    /// Shorter pieces are not divided. A line may move by half this length, to go through a site that it nearly
+    /// touches.
     pub least: f64,
 }
 
 impl Splitting {
-    /// Divides lines into pieces of at most a length. Pieces shorter than a sixty-fourth of that length are not
-    /// divided.
+    /// Divides lines into pieces of at most a length. It does not divide pieces shorter than a sixty-fourth of that
+    /// length.
     pub fn new(longest: f64) -> Self {
         Self { longest, least: longest / 64.0 }
     }
@@ -65,15 +66,15 @@ impl Splitting {
     }
 }
 
-/// Where a place lies on a line.
+/// The position of a place on a line.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct OnLine {
     /// The number of the line.
     pub line: u32,
-    /// The number of its segment: of the vertex that it begins with.
+    /// The number of its segment, which is the number of the segment's first vertex.
     pub segment: u32,
-    /// The part of the segment that lies before the place.
+    /// The part of the segment before the place, from 0 to 1.
     pub part: f64,
 }
 
@@ -83,29 +84,31 @@ pub struct OnLine {
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct LineSites {
-    /// x of each site: the vertices of all lines, and what was put between. Sites may share their places.
+    /// x of each site: the vertices of all lines, and the sites between them. Sites may share their places.
     pub x: Vec<f64>,
     /// y of each site.
     pub y: Vec<f64>,
-    /// Where each lies on its line.
+    /// The position of each site on its line.
     pub of: Vec<OnLine>,
     /// The pieces of all lines, from one end to the other. An end is a site of a line, or a given point that lies
     /// on the line.
     pub pieces: Vec<[P; 2]>,
-    /// How many pieces triangles may cross: shorter than [`Splitting::least`], with a site in their circles.
+    /// How many pieces triangles may cross: pieces shorter than [`Splitting::least`] with a site in their circles.
     pub open: usize,
 }
 
-/// Finds the sites to be added to points, so that no triangle of the Delaunay triangulation of all crosses a line. A line is its
-/// vertices, (x, y) each.
+/// Finds the sites to be added to points, so that no triangle of the Delaunay triangulation of both crosses a line. A
+/// line is given by its vertices, (x, y) each.
 ///
-/// Each piece of a line is then an edge of the triangulation, but for those that [`LineSites::open`] counts. A place that is
-/// farther than half of [`Splitting::longest`] from all lines has no natural neighbour across a line. The reason: a circle
-/// through place and neighbour that holds no site cuts the line within one piece. Then one of both lies within the piece's circle.
+/// Each piece of a line is then an edge of the triangulation, except the pieces that [`LineSites::open`] counts. A
+/// place that is farther than half of [`Splitting::longest`] from all lines has no natural neighbour across a line. The
+/// reason: an empty circle through the place and its neighbour cuts the line within one piece. Then the place or the
+/// neighbour lies within the piece's circle.
 ///
-/// Lines that cross each other get a common site, within half of [`Splitting::least`]. A line of one place is a site.
+/// Lines that cross each other get a common site, within half of [`Splitting::least`]. A line with a single place
+/// becomes a site.
 ///
-/// Cost: the triangulation of the points, a walk for each piece, and a few triangulations of what lies on lines.
+/// Cost: the triangulation of the points, a walk for each piece, and a few triangulations of the sites on lines.
 ///
 /// ```
 /// # fn main() -> delaunay_stars::Result<()> {
@@ -127,7 +130,8 @@ pub struct LineSites {
 ///
 /// # Errors
 /// - The errors of [`triangulate`], for the points.
-/// - [`gpu_core::Error::NotFinite`]: a vertex is not finite. It has the vertex's number among all.
+/// - [`gpu_core::Error::NotFinite`]: a vertex is not finite. The error has the vertex's number among the vertices of
+///   all lines.
 /// - [`Error::Splitting`]: a length is not above 0, or `least` is above `longest`.
 /// - [`gpu_core::Error::TooMany`]: there are more pieces than [`MAX_POINTS`].
 pub fn split_lines(

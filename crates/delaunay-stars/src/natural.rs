@@ -11,15 +11,15 @@ use crate::{Result, Triangulation};
 /// Places of a task.
 const PLACES: usize = 256;
 
-/// The natural neighbours of a place: the sites whose Voronoi cells a new site there would take from.
+/// The natural neighbours of a place: the sites whose Voronoi cells would lose area to a new site there.
 ///
 /// Example: see [`Walk::natural_neighbours`](crate::Walk::natural_neighbours).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct NaturalNeighbours {
     /// Indices of points, counter-clockwise around the place.
     pub sites: Vec<u32>,
-    /// Sibson's share of each: the part of the new site's cell that lies in its cell (Sibson 1981, "A brief description of
-    /// natural neighbour interpolation"). Shares sum to 1.
+    /// Sibson's share of each neighbour: the part of the new site's cell that lies in the neighbour's cell (Sibson
+    /// 1981, "A brief description of natural neighbour interpolation"). Shares sum to 1.
     pub sibson: Vec<f64>,
     /// Laplace's share of each neighbour: the length of the new cell's side towards it, divided by its distance.
     /// The shares are scaled so that their sum is 1 (Belikov et al. 1997, "The non-Sibsonian interpolation").
@@ -43,10 +43,10 @@ impl NaturalNeighbours {
 }
 
 impl Walk<'_> {
-    /// Finds the natural neighbours of a place, and their shares. None if the place lies outside the hull.
+    /// Finds the natural neighbours of a place, and their shares. There are none if the place lies outside the hull.
     ///
-    /// If the place is on a site, that site has the whole share. On an edge of the hull the edge's ends have their
-    /// shares as in the limit.
+    /// If the place is on a site, that site has the whole share. On an edge of the hull, the edge's ends share
+    /// linearly, which is the limit from inside.
     ///
     /// The set of neighbours is exact: they are the corners of the triangles whose circles hold the place. Source:
     /// Watson 1981, "Computing the n-dimensional Delaunay tessellation with application to Voronoi polytopes",
@@ -84,8 +84,9 @@ impl Walk<'_> {
         })
     }
 
-    /// The value at a place: the mean of its natural neighbours' values by Sibson's shares. `values` has one for each point.
-    /// Outside the hull it is the value at the nearest place of the hull. `None` if there are no points.
+    /// The value at a place: the mean of its natural neighbours' values by Sibson's shares. `values` has an element for
+    /// each point. Outside the hull, the result is the value at the nearest place of the hull. `None` if there are no
+    /// points.
     ///
     /// # Errors
     /// The errors of [`interpolate_linear`](Self::interpolate_linear).
@@ -111,8 +112,8 @@ impl Walk<'_> {
         }))
     }
 
-    /// The value at a place of the surface that is linear in each triangle (a TIN), from the values of all points. `None`
-    /// outside the hull. A site has the value of the point that stands for it.
+    /// Returns the value at a place of the surface that is linear in each triangle (a TIN). `values` has an element for
+    /// each point. `None` outside the hull. A site has the value of the point that stands for it.
     ///
     /// # Errors
     /// The errors of [`locate`](Self::locate), and [`gpu_core::Error::Length`] where there are not as many values as
@@ -139,7 +140,7 @@ impl Walk<'_> {
 
 impl Triangulation {
     /// Interpolates linearly in each triangle at many places, on all cores; NaN outside the hull. It is fastest if each
-    /// place lies near the one before.
+    /// place lies near the previous one.
     ///
     /// ```
     /// # fn main() -> delaunay_stars::Result<()> {

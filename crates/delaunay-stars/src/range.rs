@@ -9,7 +9,7 @@ use crate::{Error, Result};
 /// The greatest power of two that a magnitude may reach, and the negative of the least unit.
 const LIMIT: i32 = MAX_BITS / 2;
 
-/// The bits that coordinates have in common.
+/// The range of bits that coordinates have.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[doc(hidden)]
 pub struct Span {
@@ -41,7 +41,7 @@ impl Span {
         parts.into_iter().flatten().fold(Self::EMPTY, Self::joined)
     }
 
-    /// Returns the span of these numbers and one more.
+    /// Returns the span of these numbers together with one more.
     pub fn with(self, value: f64) -> Self {
         if value == 0.0 {
             return self;
@@ -54,8 +54,8 @@ impl Span {
         }
     }
 
-    /// Returns the span of the centres of a grid's cells, as f64 rounds them. `origin` is the grid's western and
-    /// its northern edge. No edge is farther from 0 than `greatest`.
+    /// Returns the span of the centres of a grid's cells, as f64 rounds them. `origin` is the grid's western and its
+    /// northern edge. No edge of a cell is farther from 0 than `greatest`.
     pub fn of_grid(origin: [f64; 2], cell_size: f64, greatest: f64) -> Self {
         if !(cell_size > 0.0 && cell_size < f64::INFINITY) {
             return Self::EMPTY;
@@ -123,7 +123,7 @@ impl Span {
     }
 }
 
-/// A multiplication by a power of two, of which only the exponent is kept.
+/// A multiplication by a power of two, kept as its exponent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[doc(hidden)]
 pub struct Scale(i32);
@@ -153,7 +153,7 @@ impl Scale {
         [half, self.0 - half].map(|exponent| times_power_of_two(1.0, exponent))
     }
 
-    /// Returns a product of `lengths` scaled lengths in the original unit.
+    /// Converts a product of `lengths` scaled lengths to the original unit.
     pub fn undo(self, value: f64, lengths: i32) -> f64 {
         times_power_of_two(value, -self.0 * lengths)
     }

@@ -14,8 +14,9 @@ pub const MAX_POINTS: u64 = u32::MAX as u64 / EDGES_OF_SITE as u64;
 
 /// The Delaunay triangulation of points, as the star of each: its neighbours in counter-clockwise order.
 ///
-/// Points at one place are one *site*, for which the point with the lowest index stands. The others have no neighbours:
-/// [`duplicates`](Self::duplicates) names them. All functions name sites by the index of their point, as given.
+/// Points at one place are one *site*. The point with the lowest index stands for it. The other points have no
+/// neighbours: [`duplicates`](Self::duplicates) names them. All functions name sites by the index of their point, as
+/// given.
 ///
 /// ```
 /// use delaunay_stars::triangulate;
@@ -57,7 +58,8 @@ pub(crate) fn checked(points: Points<'_>) -> Result<Points<'_>> {
     Ok(points)
 }
 
-/// As [`triangulate`], on the CPU, with a scale that also suits later queries, whose coordinates lie in `queries`.
+/// Triangulates like [`triangulate`] on the CPU, with a scale that also suits later queries at coordinates within
+/// `queries`.
 #[doc(hidden)]
 pub fn triangulate_for(
     points: Points<'_>,
@@ -105,7 +107,7 @@ impl Triangulation {
         self.places.is_empty()
     }
 
-    /// The number of sites, that is of different places.
+    /// The number of sites: of different places.
     pub fn sites(&self) -> usize {
         self.len() - self.duplicates.len()
     }
@@ -120,7 +122,7 @@ impl Triangulation {
     /// the same place.
     ///
     /// # Panics
-    /// If there is no such point.
+    /// Panics if there is no such point.
     pub fn site_of(&self, point: u32) -> u32 {
         assert!((point as usize) < self.len(), "point {point} of {}", self.len());
         match self.duplicates.binary_search_by_key(&point, |&[point, _]| point) {
@@ -129,8 +131,8 @@ impl Triangulation {
         }
     }
 
-    /// Where each star begins in [`neighbours`](Self::neighbours), and at last where they end: one more than there are
-    /// points.
+    /// Where each star begins in [`neighbours`](Self::neighbours), and at last where the last star ends: one element
+    /// more than there are points.
     pub fn starts(&self) -> &[u32] {
         &self.starts
     }
@@ -145,7 +147,7 @@ impl Triangulation {
     /// lowest index. The star is empty if another point stands for the point's site.
     ///
     /// # Panics
-    /// If there is no such point.
+    /// Panics if there is no such point.
     pub fn star(&self, point: u32) -> &[u32] {
         &self.neighbours[self.slots(point)]
     }
@@ -154,20 +156,20 @@ impl Triangulation {
     /// point stands for.
     ///
     /// # Panics
-    /// If there is no such point.
+    /// Panics if there is no such point.
     pub fn is_on_hull(&self, point: u32) -> bool {
         self.on_hull[point as usize / 64] >> (point % 64) & 1 != 0
     }
 
     /// Returns the sites on the hull in counter-clockwise order, including sites in line between two others. The first
-    /// one has the least x, and of these the least y. If all sites are in line: all of them, from the first to the
-    /// last, each once.
+    /// one has the least x, and of these the least y. If all sites are in line, these are all sites, each once, from
+    /// one end to the other.
     pub fn hull(&self) -> &[u32] {
         &self.hull
     }
 
-    /// Each triangle once, its corners counter-clockwise from the one of the lowest index; in the order of that index, then of
-    /// its star.
+    /// Returns each triangle once, as corners counter-clockwise from the corner with the lowest index. The order of
+    /// triangles is by this index, then by its star.
     pub fn triangles(&self) -> impl Iterator<Item = [u32; 3]> + '_ {
         let points = if self.is_in_line() { 0 } else { self.len() as u32 };
         (0..points).flat_map(|point| {
@@ -184,7 +186,7 @@ impl Triangulation {
         self.neighbours.len() < 2 * self.sites().max(1)
     }
 
-    /// Where the points lie, times the [scale](Self::scale).
+    /// The coordinates of the points, times the [scale](Self::scale).
     #[doc(hidden)]
     pub fn places(&self) -> &[[f64; 2]] {
         &self.places

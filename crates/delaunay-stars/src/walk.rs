@@ -11,11 +11,11 @@ pub enum Location {
     Site(u32),
     /// On an edge, between its ends, the lower index first.
     Edge([u32; 2]),
-    /// Inside a triangle; its corners counter-clockwise from the one of the lowest index.
+    /// Inside a triangle; its corners counter-clockwise, the lowest index first.
     Triangle([u32; 3]),
     /// Outside the hull, beyond one of its sides: the place is on the right of the way from the first site to the second.
     Outside([u32; 2]),
-    /// Not on a site, where all sites are in line or there is none.
+    /// Not on a site, while all sites are in line or there are none.
     Nowhere,
 }
 
@@ -24,7 +24,8 @@ fn samples(sites: usize) -> usize {
     (sites as f64).cbrt().ceil() as usize
 }
 
-/// Finds where places lie, each from where the one before was found: fast for places that follow each other.
+/// Finds where places lie. Each search starts at the result of the previous one, which is fast if successive places are
+/// near.
 ///
 /// ```
 /// # fn main() -> delaunay_stars::Result<()> {
@@ -84,11 +85,11 @@ impl Triangulation {
 }
 
 impl<'a> Walk<'a> {
-    /// Finds where a place lies, exactly.
+    /// Finds exactly where a place lies.
     ///
-    /// The walk begins at the place before. For the first place it begins at the nearest of some sites, as many as
-    /// the cube root of all. Source: Mücke, Saias and Zhu 1999, "Fast randomized point location without
-    /// preprocessing in two- and three-dimensional Delaunay triangulations", doi:10.1016/S0925-7721(98)00035-2.
+    /// The walk begins at the previous place. For the first place it begins at the nearest of a sample of sites, as
+    /// many as the cube root of their number. Source: Mücke, Saias and Zhu 1999, "Fast randomized point location
+    /// without preprocessing in two- and three-dimensional Delaunay triangulations", doi:10.1016/S0925-7721(98)00035-2.
     ///
     /// Cost: the triangles on the way. Each step takes the time of a star.
     ///

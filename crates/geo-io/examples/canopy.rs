@@ -1,4 +1,5 @@
-//! How densely a survey sees the ground below trees: a LAZ file in, a GeoTIFF with the share of ground returns of each cell out.
+//! How densely a survey sees the ground below trees: turns a LAZ file into a GeoTIFF with the share of ground returns
+//! in each cell.
 //!
 //! `cargo run --package geo-io --example canopy -- [SURVEY.laz SHARES.tif]`; without files it makes both in a folder of its own.
 

@@ -15,7 +15,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The file is missing, or may not be read, or the system failed while reading it.
+    /// The file is missing or unreadable, or the system failed while reading it.
     #[error("cannot read {}: {}", path.display(), plain(reason))]
     Read {
         /// The file.
@@ -37,7 +37,7 @@ pub enum Error {
         /// The format expected.
         format: &'static str,
     },
-    /// A table is wanted and the file is of another format, whatever its name.
+    /// The caller expects a table, but the file has another format, whatever its name.
     #[error("{} is {format}", path.display())]
     OtherFormat {
         /// The file.
@@ -45,7 +45,7 @@ pub enum Error {
         /// What it is, and what to do.
         format: &'static str,
     },
-    /// The file's ending names no format known for this use.
+    /// The file's ending means no format that this call takes.
     #[error("{}: unknown file ending, use one of {known}", path.display())]
     UnknownEnding {
         /// The file.
@@ -53,7 +53,7 @@ pub enum Error {
         /// The endings known.
         known: &'static str,
     },
-    /// The file is of a format that this build of geo-io does not read.
+    /// This build of geo-io does not read the file's format.
     #[error("{}: this format needs geo-io's feature {feature}: build this program with it", path.display())]
     NotBuilt {
         /// The file.
@@ -135,7 +135,7 @@ pub enum Error {
         /// What it should be.
         expected: &'static str,
     },
-    /// A filter asks for something that the points do not have.
+    /// A filter needs an attribute that the points do not have.
     #[error("{} has no {what}, so its points cannot be chosen by it", path.display())]
     NoAttribute {
         /// The file.
@@ -143,7 +143,7 @@ pub enum Error {
         /// What is missing.
         what: &'static str,
     },
-    /// A word that names none of the choices.
+    /// A word that is not one of the choices.
     #[error("unknown {what} \"{text}\": use {known}")]
     UnknownChoice {
         /// What is chosen.
@@ -177,7 +177,7 @@ pub enum Error {
         /// The names there, comma-separated.
         names: String,
     },
-    /// An archive has several arrays or none, and none was named.
+    /// An archive has no array or several, and the caller named none.
     #[error("{}: it must hold one array, or one named mask; it has {names}", path.display())]
     NotOneArray {
         /// The file.
@@ -222,7 +222,7 @@ pub enum Error {
         /// What it should be.
         expected: &'static str,
     },
-    /// A value would be lost, since it is what stands for NODATA in the file.
+    /// A value would be lost, since the same value stands for NODATA in the file.
     #[error("cannot write {}: a cell has the value {}, which stands for NODATA: choose another", path.display(), Shortest(*value))]
     NodataTaken {
         /// The file.
@@ -241,7 +241,7 @@ pub enum Error {
         /// Bytes asked for.
         asked: u64,
     },
-    /// The folder that an output belongs into does not exist.
+    /// The folder of an output does not exist.
     #[error("cannot write {}: the folder {} does not exist", path.display(), folder.display())]
     NoFolder {
         /// The output.
@@ -257,7 +257,7 @@ pub enum Error {
         /// Why.
         reason: String,
     },
-    /// The output's file is there already, and is to stay.
+    /// The output's file exists already, and must stay.
     #[error("{} exists already", path.display())]
     Exists {
         /// The file.

@@ -1,9 +1,9 @@
 //! Files on web servers, read in parts by HTTP ranges (RFC 9110).
 //!
-//! The first request asks for the head of the file, and so learns its length and version (`ETag`, else
-//! `Last-Modified`). Every further answer must have both: a file that changes meanwhile is an error, not a mixture.
-//! Small reads, such as directories, come from blocks that are kept; large reads, such as tiles, are requests of their
-//! own.
+//! The first request reads the head of the file, which also tells its length and version (`ETag`, else
+//! `Last-Modified`). Every further response must have the same length and version: a file that changes in between is an
+//! error, not a mixture. Small reads, such as directories, come from cached blocks; large reads, such as tiles, are
+//! separate requests.
 
 use std::collections::VecDeque;
 use std::io::{self, Read};
@@ -43,10 +43,10 @@ pub(crate) struct Remote {
 type Answer = (Vec<u8>, (u64, Option<String>));
 
 impl Remote {
-    /// Asks for the head of a file.
+    /// Requests the head of a file.
     ///
     /// # Errors
-    /// What the server answers, or that it gives no parts; [`Error::Empty`].
+    /// The server's error, or that it does not send parts of files; [`Error::Empty`].
     pub fn open(path: &Path) -> Result<Self> {
         let url = path.to_string_lossy().into_owned();
         let config = Agent::config_builder()
@@ -66,7 +66,7 @@ impl Remote {
         Ok(remote)
     }
 
-    /// Bytes of the file, and a number that another version has not.
+    /// The length of the file in bytes, and a number that another version does not have.
     pub fn version(&self) -> (u64, u64) {
         let version = self.version.as_deref().unwrap_or_default();
         (self.length, crc32fast::hash(version.as_bytes()).into())
@@ -96,24 +96,29 @@ impl Remote {
         match status {
             206 => {}
             200 => {
-                return Err(Failure::said("the server gives no parts of files: download it first"));
+                return Err(Failure::said(
+                    "the server sends whole files only: download the file first",
+                ));
             }
             // An empty file has no parts.
             416 if whole.is_none() => return Ok((Vec::new(), (0, None))),
             500.. => {
-                return Err(Failure::Passing(io::Error::other(format!("HTTP status {status}"))));
+                return Err(Failure::Passing(io::Error::other(format!(
+                    "the server answers with HTTP status {status}"
+                ))));
             }
             _ => return Err(Failure::said(&format!("HTTP status {}", response.status()))),
         }
-        let (first, last, total) = content_range(&response)
-            .ok_or_else(|| Failure::said("the server does not say which part it gives"))?;
+        let (first, last, total) = content_range(&response).ok_or_else(|| {
+            Failure::said("the server does not say which part of the file it sends")
+        })?;
         let version =
             [header::ETAG, header::LAST_MODIFIED].iter().find_map(|name| text_of(&response, name));
         if whole.is_some_and(|whole| whole != total || self.version != version) {
             return Err(Failure::said("it has changed on the server since the first request"));
         }
         if first != start || last + 1 != end.min(total) {
-            return Err(Failure::said("the server gives another part than the requested one"));
+            return Err(Failure::said("the server sends a part of the file that nobody requested"));
         }
         let expected = last + 1 - first;
         let mut bytes = Vec::new();
@@ -126,7 +131,7 @@ impl Remote {
         Ok((bytes, (total, version)))
     }
 
-    /// Bytes of the file from a place on.
+    /// Reads bytes of the file from a position on.
     pub fn read(&self, start: u64, length: u64) -> io::Result<Vec<u8>> {
         if start.checked_add(length).is_none_or(|end| end > self.length) {
             return Err(io::Error::other(format!(

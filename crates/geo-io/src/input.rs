@@ -1,4 +1,4 @@
-//! Opening of inputs: files, and what [`stream`] keeps of those that can be read once.
+//! Opens inputs: files, and the temporary files in which [`stream`] keeps pipes.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -23,11 +23,11 @@ pub(crate) fn open(path: &Path) -> Result<(File, u64)> {
     }
 }
 
-/// Asks the server for a file whose path is an address, and returns its length and a number that another version hardly has; `None` for
-/// any other path.
+/// Requests a file whose path is an address, and returns its length and a number that another version hardly has;
+/// `None` for any other path.
 ///
 /// # Errors
-/// What the server answers; [`Error::NotBuilt`] without the feature `http`.
+/// The server's error; [`Error::NotBuilt`] without the feature `http`.
 pub fn remote_version(path: &Path) -> Result<Option<(u64, u64)>> {
     if !is_url(path) {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! Files in and out for Tessera's programs.
+//! Reads and writes the files of Tessera's programs.
 //!
 //! | what | reads | writes |
 //! |---|---|---|
@@ -14,9 +14,10 @@
 //! Coordinates are f64 in the units of the file's coordinate reference system ([`Crs`]). Rasters
 //! are row-major, row 0 in the north; NODATA is NaN in memory.
 //!
-//! Other crates read some formats, so these are features, off by default: `parquet` (GeoParquet in and out), `geopackage`, and
-//! `http`. With `http` a TIFF, LAZ or LAS file is named by its address, `https://..`, and its wanted parts are read. The features `geo` and `ndarray` take and give
-//! shapes and rasters in types of other crates ([`RowMajor`], docs/guide/types.md).
+//! Some formats need further crates, so they are features, off by default: `parquet` (GeoParquet in and out),
+//! `geopackage`, and `http`. With `http`, the path of a TIFF, LAZ or LAS file may be its address, `https://..`; geo-io
+//! reads only the parts that it needs. The features `geo` and `ndarray` convert shapes and rasters from and to types of
+//! other crates ([`RowMajor`], docs/guide/types.md).
 //!
 //! Two promises hold for every function. Input that is missing, cut short or damaged gives one
 //! [`Error`] of one line, never a panic. Output appears whole under its name or not at all.

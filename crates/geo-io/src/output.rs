@@ -1,7 +1,7 @@
 //! Output files that appear whole or not at all, and never in place of something that matters.
 //!
-//! [`gpu_core::files`] writes them: under a temporary name in their own folder, which becomes their own when all bytes are on
-//! the disk. What is here is which files may be replaced, and by what names an output is known.
+//! [`gpu_core::files`] writes them: under a temporary name in the same folder; files get their final name when all
+//! bytes are on the disk. This module decides which files an output may replace, and which names mean the same output.
 
 pub(crate) mod folder;
 pub(crate) mod preallocated;
@@ -20,7 +20,7 @@ use crate::output::folder::PendingFolder;
 use crate::rasters::zarr::is_zarr;
 use crate::{Error, Result};
 
-/// What becomes of a file that already has the name of an output.
+/// How to treat a file that already has the name of an output.
 ///
 /// ```
 /// use geo_io::{Existing, Output, write_file};
@@ -38,22 +38,22 @@ pub enum Existing {
     /// It is replaced.
     #[default]
     Replace,
-    /// It stays, and the output fails.
+    /// The file stays, and the output fails.
     Refuse,
-    /// It stays: the output succeeds where it would be the same to the last byte, else it fails.
+    /// The file stays. The output succeeds if it would have the same bytes, else it fails.
     KeepSame,
 }
 
-/// Where an output goes. A path alone replaces the file that is there.
+/// Where an output goes. A plain path replaces an existing file.
 ///
-/// If the path is a symbolic link, the link's target is written.
+/// If the path is a symbolic link, the output replaces the link's target.
 ///
 /// Example: see [`Existing`].
 #[derive(Clone, Copy, Debug)]
 pub struct Output<'a> {
     /// The file.
     pub path: &'a Path,
-    /// What becomes of a file that is there.
+    /// How to treat an existing file.
     pub existing: Existing,
 }
 
@@ -63,8 +63,8 @@ impl<'a, P: AsRef<Path> + ?Sized> From<&'a P> for Output<'a> {
     }
 }
 
-/// Tells before long work whether an output can be written: its folder exists and takes a new file,
-/// and nothing is in its way. Leaves nothing behind. The path `-` stands for standard output.
+/// Checks, before long work, that an output can be written: its folder exists and takes new files, and nothing blocks
+/// it. Leaves nothing behind. The path `-` stands for standard output.
 ///
 /// ```
 /// use geo_io::{Error, check_output};
@@ -78,8 +78,8 @@ impl<'a, P: AsRef<Path> + ?Sized> From<&'a P> for Output<'a> {
 /// ```
 ///
 /// # Errors
-/// [`Error::NoFolder`] where the folder is missing, [`Error::Exists`] for a file that is to stay,
-/// [`Error::Write`] otherwise.
+/// [`Error::NoFolder`] where the folder is missing, [`Error::Exists`] for a file that must stay, [`Error::Write`]
+/// otherwise.
 pub fn check_output<'a>(output: impl Into<Output<'a>>) -> Result<()> {
     let output = output.into();
     if output.path.as_os_str() == "-" {
@@ -91,8 +91,8 @@ pub fn check_output<'a>(output: impl Into<Output<'a>>) -> Result<()> {
     }
 }
 
-/// Tells before long work whether each output is a file of its own: not one of the inputs, nor another
-/// output. Two names mean one file if they are links to it, symbolic or not.
+/// Checks, before long work, that each output is a separate file: not an input, nor another output. Two names mean one
+/// file if they are links to it, symbolic or not.
 ///
 /// ```
 /// use std::path::{Path, PathBuf};
@@ -146,7 +146,7 @@ fn is_same_file(a: &Path, b: &Path) -> std::io::Result<bool> {
     same_file::is_same_file(a, b)
 }
 
-/// Writes a file of any kind through `fill`. It takes its name when all of it is there.
+/// Writes a file of any kind through `fill`. The file gets its name when it is complete.
 ///
 /// ```
 /// use std::io::Write;
@@ -188,7 +188,7 @@ pub(crate) struct Pending {
 }
 
 impl Pending {
-    /// A new file beside the place of an output that [can be written](check_output).
+    /// Makes a new file beside the place of an output that [can be written](check_output).
     pub fn begin(Output { path, existing }: Output<'_>) -> Result<Self> {
         let place = place(path)?;
         if existing == Existing::Refuse && place.exists() {
@@ -203,7 +203,7 @@ impl Pending {
         self.unfinished.file()
     }
 
-    /// The output as messages call it.
+    /// The name of the output in messages.
     pub fn path(&self) -> &Path {
         &self.path
     }

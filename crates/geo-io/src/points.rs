@@ -1,4 +1,4 @@
-//! Point clouds in columns, which points are kept, and what became of the others.
+//! Point clouds in columns, filters, and counts of the dropped points.
 
 pub(crate) mod bins;
 pub(crate) mod chunk;
@@ -37,23 +37,24 @@ pub struct PointCloud {
     pub class: Option<Vec<u8>>,
     /// Further values, a column for each that [`CsvColumns::values`](crate::CsvColumns::values) names.
     pub values: Vec<Vec<f64>>,
-    /// The number of each point among all of its file, from 0, if [`Filter::numbered`] is set; in a table, the number
-    /// of its row. After 2^32 points the numbers begin at 0 again.
+    /// If [`Filter::numbered`] is set, the number of each point in its file, from 0; in a table, the number of its row.
+    /// After 2^32 points the numbers begin at 0 again.
     pub numbers: Option<Vec<u32>>,
     /// The coordinate reference system, where the file states one.
     pub crs: Option<Crs>,
-    /// The lowest and the highest elevation of the file, kept or not, as its header or its table has it.
+    /// The lowest and the highest elevation in the file, from its header or from all rows of its table.
     pub heights: Option<[f64; 2]>,
-    /// The same for each further value: a table's column has its lowest and highest, a LAS file the range of the field.
+    /// The range of each further value: for a table, the column's lowest and highest value; for a LAS file, the range
+    /// of the field.
     pub ranges: Vec<Option<[f64; 2]>>,
-    /// What was read, kept and dropped.
+    /// How many points were read, kept and dropped.
     pub tally: Tally,
-    /// Points that lie where their file's header says that there are none.
+    /// The number of points that lie outside of the bounds in their file's header.
     pub strays: Strays,
-    /// Parts of the file that were passed over, in words.
+    /// Notes, in words, on parts of the file that the reader ignored.
     pub notes: Vec<String>,
-    /// Whether only a sample of the points was read, since the file's header has all of them outside of the filter's
-    /// bounds.
+    /// Whether the reader read only a sample of the points, since by the file's header all points lie outside of the
+    /// filter's bounds.
     pub is_left_out: bool,
 }
 
@@ -123,15 +124,15 @@ impl PointCloud {
         Ok(())
     }
 
-    /// Whether there is no point.
+    /// Whether there are no points.
     pub fn is_empty(&self) -> bool {
         self.x.is_empty()
     }
 }
 
-/// What a reader read, what it kept, and what it dropped, by reason. A dropped point counts once: as withheld, else as
-/// noise or by its class, else by its return, else by its place. If a header says that all of a file or chunk is
-/// outside, all its points count by their place.
+/// How many points a reader read, kept and dropped, by reason. A dropped point counts once: as withheld, else as noise
+/// or by its class, else by its return, else by its place. If a header says that a whole file or chunk lies outside,
+/// all of its points count as dropped by place.
 ///
 /// Example: see [`read_points`](crate::read_points).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -140,13 +141,13 @@ pub struct Tally {
     pub read: u64,
     /// Points kept.
     pub kept: u64,
-    /// Dropped: of a class not asked for.
+    /// Points dropped because of their class.
     pub dropped_class: u64,
-    /// Dropped: of class 7 or 18, noise.
+    /// Points dropped as noise: class 7 or 18.
     pub dropped_noise: u64,
-    /// Dropped: of a return not asked for.
+    /// Points dropped because of their return.
     pub dropped_return: u64,
-    /// Dropped: flagged as withheld, which in LAS means deleted.
+    /// Points dropped because they are flagged as withheld, which in LAS means deleted.
     pub dropped_withheld: u64,
     /// Dropped: outside the bounds.
     pub dropped_outside: u64,
@@ -173,9 +174,8 @@ impl AddAssign for Tally {
     }
 }
 
-/// Points of a LAS or LAZ file that lie outside of the bounds that its header states, by more than a rounding.
-/// Points that are kept count, and points that are dropped by their place. Points that are dropped by their class,
-/// return or flags do not.
+/// How many points of a LAS or LAZ file lie outside of the bounds in its header, by more than a rounding. Kept points
+/// and points dropped by place count; points dropped by class, return or flags do not.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Strays {
     /// How many.
@@ -220,15 +220,15 @@ impl fmt::Display for Strays {
 /// Classes of noise: low, and high.
 pub const NOISE: [u8; 2] = [7, 18];
 
-/// Which returns of a pulse are kept.
+/// Which returns of a pulse to keep.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Returns {
     /// Every return.
     #[default]
     All,
-    /// The first of each pulse: return number 1, or 0 where a scanner numbers none.
+    /// The first return of each pulse: number 1, or number 0 from a scanner that does not number returns.
     First,
-    /// The last of each pulse: the return number reaches the number of returns.
+    /// The last return of each pulse: its number is at least the number of returns.
     Last,
 }
 
@@ -259,18 +259,18 @@ impl fmt::Display for Returns {
     }
 }
 
-/// Which points are kept while a file is read. The default keeps all but the withheld and noise.
+/// Which points a reader keeps. The default keeps all points except withheld points and noise.
 ///
 /// Example: see [`read_points`](crate::read_points).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Filter {
-    /// Classes to keep; `None` keeps all but those of [`NOISE`].
+    /// Classes to keep; `None` keeps all classes except [`NOISE`].
     pub classes: Option<Vec<u8>>,
     /// Returns to keep.
     pub returns: Returns,
     /// Keeps points within these, edges included; `None` keeps all.
     pub bounds: Option<Bounds>,
-    /// Whether the number of each point in its file is kept as well ([`PointCloud::numbers`]).
+    /// Whether to keep the number of each point in its file ([`PointCloud::numbers`]).
     pub numbered: bool,
 }
 
@@ -341,7 +341,7 @@ pub(crate) enum Keep<'a> {
 }
 
 impl Keep<'_> {
-    /// Whether the reader hands points on before it has read all.
+    /// Whether the reader passes points on before it has read all.
     pub fn is_by_batches(&self) -> bool {
         matches!(self, Self::Batches { .. })
     }
@@ -351,7 +351,7 @@ impl Keep<'_> {
         matches!(self, Self::All { is_checked: false, .. })
     }
 
-    /// Points to be read at once, where a reader of one file reads `usual`.
+    /// How many points to read at once, if a reader of one file reads `usual`.
     pub fn batch(&self, usual: usize) -> usize {
         match self {
             Self::All { at_once, .. } => (usual / at_once).max(LEAST_BATCH),
@@ -360,7 +360,7 @@ impl Keep<'_> {
         }
     }
 
-    /// Returns how many points a cloud may take before it is handed on.
+    /// Returns how many points a cloud may take before the reader passes it on.
     pub fn room(&self, cloud: &PointCloud) -> usize {
         match self {
             Self::All { .. } => usize::MAX,
@@ -376,13 +376,13 @@ impl Keep<'_> {
         }
     }
 
-    /// Whether to hand on the kept points now: another batch may not fit beside them, or this was the last.
+    /// Whether to pass on the kept points now: another batch might not fit beside them, or this was the last batch.
     pub fn is_due(&self, cloud: &PointCloud, is_last: bool) -> bool {
         let Self::Batches { most, .. } = self else { return false };
         !cloud.is_empty() && (is_last || cloud.len() >= most.div_ceil(2))
     }
 
-    /// Hands on the kept points, if that is due.
+    /// Passes on the kept points, if that is due.
     pub fn hand_on(&mut self, cloud: &mut PointCloud, is_last: bool) -> Result<()> {
         if !self.is_due(cloud, is_last) {
             return Ok(());
@@ -410,7 +410,7 @@ pub struct Header {
     pub heights: Option<[f64; 2]>,
     /// The coordinate reference system.
     pub crs: Option<Crs>,
-    /// Statements that are not believed, and parts that were passed over, in words.
+    /// Notes, in words, on statements of the file that contradict its points, and on parts that the reader ignored.
     pub notes: Vec<String>,
 }
 

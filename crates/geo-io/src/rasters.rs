@@ -1,4 +1,4 @@
-//! Rasters: values and masks as their files have them, whole and in parts, their place on the ground, and pictures of them.
+//! Rasters: values and masks of files, whole and in parts, their place on the ground, and pictures.
 
 pub(crate) mod ascii_grid;
 pub(crate) mod georeference;

@@ -1,4 +1,4 @@
-//! Bytes from any place on: of a file, or of a file on a web server.
+//! Reads bytes from any position of a file, on disk or on a web server.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -78,11 +78,11 @@ impl Source {
         !matches!(self, Self::File(_))
     }
 
-    /// Reads `length` bytes from a place on, in one request where nothing of them is kept. A server's file takes no more
-    /// memory than the bytes that come.
+    /// Reads `length` bytes from a position on, in one request unless some of them are cached. For a file on a server,
+    /// it takes no more memory than the bytes that arrive.
     ///
     /// # Errors
-    /// The errors of reading. A file of this machine must have the bytes; its caller has compared with its length.
+    /// The errors of reading. A file on this machine must have the bytes: the caller has checked its length.
     pub fn read_at(&mut self, offset: u64, length: u64) -> io::Result<Vec<u8>> {
         match self {
             Self::File(file) => {
@@ -96,8 +96,8 @@ impl Source {
         }
     }
 
-    /// Returns the error of a request that failed for good. A reader that goes on where bytes are damaged must not do so
-    /// where they did not come.
+    /// Returns the error of a request that failed for good. A reader that tolerates damaged bytes must not tolerate
+    /// missing ones.
     pub fn failure(&self) -> Option<io::Error> {
         match self {
             Self::File(_) => None,

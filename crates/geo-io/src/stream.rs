@@ -1,6 +1,6 @@
-//! Inputs that can be read once, from their beginning to their end: named pipes, standard input, `<(..)` of a shell.
-//! Readers seek, and some read a header first. So the bytes of a pipe go to a temporary file, which stands for the pipe
-//! until its points were read.
+//! Inputs that a program can read only once, from beginning to end: named pipes, standard input, `<(..)` of a shell.
+//! Readers seek, and some read a header first. So the bytes of a pipe go to a temporary file, which replaces the pipe
+//! until its points are read.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -98,7 +98,7 @@ fn copy(path: &Path, file: &mut File, patience: Duration) -> io::Result<u64> {
             }
             Ok(0) => {
                 return Err(io::Error::other(
-                    "it is a pipe to which nobody writes: start what writes to it first",
+                    "no program writes to this pipe: start the writer first",
                 ));
             }
             Ok(length) => break length,

@@ -6,11 +6,11 @@ use std::borrow::Cow;
 use crate::Error;
 use crate::{Points, Result};
 
-/// Points in arrays or geometries of other crates: what [`points`](Self::points) gives goes into every function that takes
-/// [`Points`]. The features `ndarray`, `arrow` and `geo` each have constructors.
+/// Points in arrays or geometries of other crates. [`points`](Self::points) returns them as the [`Points`] that
+/// Tessera's functions take. The features `ndarray`, `arrow` and `geo` each have constructors.
 ///
-/// A column whose elements lie side by side is borrowed, and any other is copied. An array with a row for each point has
-/// columns that are copied; the columns of its transpose are borrowed.
+/// It borrows a column whose elements lie side by side, and copies any other column. So it copies the columns of an
+/// array with a row for each point, and borrows those of the transposed array.
 ///
 /// ```
 /// # #[cfg(feature = "ndarray")]
@@ -45,7 +45,7 @@ impl<'a> ArrayPoints<'a> {
         Ok(points)
     }
 
-    /// Gives the points one more column of values, which is borrowed.
+    /// Borrows one more column of values for the points.
     ///
     /// # Errors
     /// [`Error::Length`] unless there is a value for each point.
@@ -55,7 +55,7 @@ impl<'a> ArrayPoints<'a> {
         Ok(self)
     }
 
-    /// The points with the columns of values that they were given.
+    /// Returns the points with their columns of values.
     pub fn points(&self) -> Points<'_> {
         Points { x: &self.x, y: &self.y, values: &self.values }
     }
@@ -85,7 +85,7 @@ mod of_ndarray {
         /// Takes an array of x and one of y. (Feature `ndarray`.)
         ///
         /// # Errors
-        /// [`Error::Length`] unless they have as many elements.
+        /// [`Error::Length`] unless both have the same number of elements.
         pub fn from_columns(x: ArrayView1<'a, f64>, y: ArrayView1<'a, f64>) -> Result<Self> {
             Self::new(side_by_side(x), side_by_side(y))
         }

@@ -1,7 +1,7 @@
 //! Columns of Arrow and GeoArrow, without a copy. (Feature `arrow`.)
 //!
-//! A column is refused, by its name and row, where it has nulls or another type. Results need no function of ours: a
-//! `Vec` becomes an array by `From`, without a copy.
+//! A column with nulls or of another type is an error, which names the column and the row. For results no function is
+//! needed: a `Vec` becomes an Arrow array by `From`, without a copy.
 //!
 //! ```
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -34,7 +34,7 @@ use arrow_schema::{DataType, Field};
 use crate::error::unfit;
 use crate::{ArrayPoints, Error, Result};
 
-/// Returns the values of a column, without a copy. `name` is what an error calls it.
+/// Returns the values of a column, without a copy. Errors use `name` for the column.
 ///
 /// # Errors
 /// [`Error::Unfit`] for a column of another type than `T`, and for one with a null, with its row.

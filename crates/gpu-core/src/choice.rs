@@ -1,14 +1,14 @@
-//! Which device a program asks for.
+//! The user's choice of a device.
 
 use std::fmt;
 use std::str::FromStr;
 
 use crate::{Error, Result};
 
-/// The device that a program or a test asks for.
+/// The device that a user, a program or a test chooses.
 ///
-/// Parsed from `auto`, `cpu`, `software`, `cuda`, `cuda:N`, `cuda:all` or `software:all`. The last two are several
-/// devices, for [`Device::open_all`](crate::Device::open_all) alone.
+/// Parsed from `auto`, `cpu`, `software`, `cuda`, `cuda:N`, `cuda:all` or `software:all`. The last two mean several
+/// devices; only [`Device::open_all`](crate::Device::open_all) takes them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DeviceChoice {
     /// The first NVIDIA GPU where a usable driver is found, else the CPU.

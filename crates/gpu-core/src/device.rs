@@ -29,8 +29,8 @@ impl Device {
         }
     }
 
-    /// Opens every device that a choice names. `cuda:all` and `software:all` name several, which come in the order of
-    /// their ordinals. Any other choice names one, as in [`Device::open`].
+    /// Opens every device that a choice names. `cuda:all` and `software:all` name several, in the order of their
+    /// ordinals. Any other choice names one, as in [`Device::open`].
     ///
     /// A call works on one device. To use several, divide the work among them, with a thread for each; the programs do
     /// so with tiles. Results do not depend on which device made them.

@@ -1,11 +1,11 @@
 //! Tensors of DLPack, by the crate `dlpark`, without a copy: arrays of NumPy, PyTorch, CuPy and JAX. (Feature `dlpack`.)
 //!
-//! A binding to Python gets a `Managed` tensor of a capsule and gives one back as a capsule; `dlpark`'s feature `pyo3` does
-//! both. In host memory a tensor is a slice or a [`GridView`], and a `Vec` or a [`Grid`] becomes a tensor. In device memory a
-//! tensor is a `Column`, a `Slice` or a `DeviceGrid`, by their functions `from_dlpack` and `into_dlpack`.
+//! A binding to Python turns a capsule into a `Managed` tensor, and back; `dlpark`'s feature `pyo3` does both. In host
+//! memory a tensor is a slice or a [`GridView`], and a `Vec` or a [`Grid`] becomes a tensor. In device memory a tensor
+//! is a `Column`, a `Slice` or a `DeviceGrid`, by their functions `from_dlpack` and `into_dlpack`.
 //!
-//! A tensor is refused where its device, type of elements, dimensions or strides differ: elements lie row after row without gaps.
-//! A byte offset is heeded.
+//! A tensor is an error if its device, type of elements, dimensions or strides do not fit. Elements must lie row after
+//! row without gaps. A byte offset is heeded.
 //!
 //! ```
 //! # fn main() -> gpu_core::Result<()> {

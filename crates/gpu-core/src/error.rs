@@ -31,7 +31,7 @@ pub enum Error {
         /// Rows asked for.
         rows: f64,
     },
-    /// A buffer has not the length that its use needs.
+    /// A buffer does not have the length that the call needs.
     #[error("{what} has {found} elements, expected {expected}")]
     Length {
         /// The argument.
@@ -74,7 +74,7 @@ pub enum Error {
     /// Points on the device come without bounds.
     #[error("the extent of the points has no bounds")]
     NoBounds,
-    /// An array has not the sides of its grid.
+    /// An array does not have the sides of its grid.
     #[error("an array of {rows} rows and {columns} columns for a grid of {width} x {height} cells")]
     Shape {
         /// Rows of the array.
@@ -92,7 +92,7 @@ pub enum Error {
         /// Elements from row to row, and from column to column.
         strides: [isize; 2],
     },
-    /// Data of another crate's type cannot be taken: a null, a type, a geometry or a tensor of another kind.
+    /// Data of another crate do not fit: a null, or a type, geometry or tensor of another kind.
     #[error("{what}: found {found}, expected {expected}")]
     Unfit {
         /// The row, the column or the tensor.
@@ -103,7 +103,7 @@ pub enum Error {
         expected: String,
     },
     /// A range reaches beyond its column, or ends before it starts.
-    #[error("{start}..{end} is not a range of a column of {len} elements")]
+    #[error("{start}..{end} is not a range within a column of {len} elements")]
     OutOfBounds {
         /// First element asked for.
         start: u64,
@@ -118,8 +118,8 @@ pub enum Error {
         /// As given.
         name: String,
     },
-    /// Several devices for what works on one.
-    #[error("{name} means all devices, but this works on one: name it, such as cuda:0")]
+    /// The name means several devices, but the call works on one.
+    #[error("{name} means all devices, but this call works on one: name it, such as cuda:0")]
     SeveralDevices {
         /// The choice.
         name: String,
@@ -138,7 +138,7 @@ pub enum Error {
         /// What the loader said.
         reason: String,
     },
-    /// The driver is there, but older than the kernels' PTX needs.
+    /// The driver is older than the kernels' PTX needs.
     #[error(
         "the CUDA driver supports CUDA {found_major}.{found_minor}, Tessera needs \
          {needed_major}.{needed_minor} or newer: please update the NVIDIA driver"
@@ -153,7 +153,7 @@ pub enum Error {
         /// CUDA version needed.
         needed_minor: i32,
     },
-    /// The process already runs on the other driver: one driver serves a process.
+    /// The process already uses the other driver; a process uses one driver.
     #[error("device {wanted} is not available: this process already uses the {loaded}")]
     OtherDriver {
         /// The device asked for.
@@ -209,7 +209,7 @@ pub enum Error {
         /// Blocks asked for.
         blocks: u64,
     },
-    /// Memory of one device in work of another.
+    /// Work on one device would use memory of another device.
     #[error("work of device {handle} cannot use memory of device {memory}")]
     OtherGpu {
         /// The handle's device, by number.
@@ -217,13 +217,13 @@ pub enum Error {
         /// The memory's.
         memory: i32,
     },
-    /// A context of the caller's is not the primary one of its device.
+    /// The caller's context is not the primary context of its device.
     #[error("the context is not the primary one of device {device}")]
     ForeignContext {
         /// The device, by number.
         device: i32,
     },
-    /// A capture cannot hold what was asked for.
+    /// A graph cannot hold this operation.
     #[error("{what} cannot be part of a graph: do it outside of the capture")]
     Captured {
         /// What was asked for.
@@ -231,7 +231,8 @@ pub enum Error {
     },
     /// A column that a capture has made is not there before its graph is launched.
     #[error(
-        "this column is of a graph that has not run: launch the graph before you read the column"
+        "this column belongs to a graph that has not run: launch the graph before you read the \
+         column"
     )]
     NotLaunched,
     /// A kernel cannot be found in the PTX of its module.
@@ -257,8 +258,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// The error of an algorithm crate that was built without `cuda` and is given another device
-    /// than the CPU.
+    /// Returns the error of an algorithm crate that was built without `cuda` and gets another device than the CPU.
     pub fn without_cuda(device: &crate::Device) -> Self {
         Self::NotBuilt { name: device.name(), feature: "cuda" }
     }
@@ -274,7 +274,7 @@ pub(crate) fn unfit(
     Error::Unfit { what: what.into(), found: found.into(), expected: expected.into() }
 }
 
-/// Refuses more than the most that there can be.
+/// Checks that a count does not exceed its maximum.
 ///
 /// # Errors
 /// [`Error::TooMany`].
@@ -282,7 +282,7 @@ pub fn require_at_most(what: &'static str, count: u64, most: u64) -> Result<()> 
     if count > most { Err(Error::TooMany { what, count, most }) } else { Ok(()) }
 }
 
-/// Refuses a parameter unless it is as expected.
+/// Checks that a parameter is as expected.
 ///
 /// # Errors
 /// [`Error::Parameter`].

@@ -1,19 +1,20 @@
 //! Files that appear whole or not at all.
 //!
-//! [`replace`] saves to a file; every crate and program saves by it. The bytes go to a temporary file in the folder of
-//! the target. When all are written:
+//! [`replace`] saves to a file; every crate and program of Tessera calls it. The bytes go to a temporary file in the
+//! folder of the target. When all are written:
 //!
 //! 1. The system writes the file to the disk (`fsync`). Some file systems, such as NFS, Lustre and those with quotas,
 //!    accept bytes first and report here that the disk was full.
-//! 2. [`replace`] closes the file and checks the error of that too.
+//! 2. [`replace`] closes the file, and checks for errors of closing too.
 //! 3. The file takes the name of the target, which is atomic within a file system: a reader sees the old file or the new one.
 //! 4. The system writes the folder to the disk, so that the name outlives a power failure.
 //!
 //! A step that fails removes the temporary file and leaves the target as it was. The temporary file has a random name
-//! that no other file has (`O_EXCL`), so neither a link that waits there nor another writer can be hit. If two writers
-//! save under one name, both succeed, and one writer's file remains.
+//! that no other file has (`O_EXCL`), so it cannot overwrite another writer's file, nor follow a link that somebody put
+//! there. If two writers save under one name, both succeed, and one writer's file remains.
 //!
-//! A list holds the temporary files under way: a program that ends early removes them by [`remove_unfinished`].
+//! A list holds the unfinished temporary files, so that a program that ends early can remove them by
+//! [`remove_unfinished`].
 
 use std::collections::hash_map::RandomState;
 use std::fs::{self, File, OpenOptions};
@@ -31,13 +32,13 @@ use crate::Cancelled;
 /// Bytes that are put together before they are written.
 const BUFFER: usize = 1 << 20;
 
-/// Saves to a file: `fill` writes its bytes. A file that is there is replaced when all of them are on the disk.
+/// Saves to a file: `fill` writes its bytes. It replaces an existing file when all bytes are on the disk.
 ///
 /// If the path is a symbolic link, the call replaces the link's target. A new file has the rights that the user's umask
-/// gives. A pipe or a device is written as it is.
+/// gives. It writes directly to a pipe or a device.
 ///
 /// # Errors
-/// What `fill` met, and the errors of writing; then the file is as it was.
+/// The errors of `fill` and of writing. After an error, the old file is unchanged.
 ///
 /// # Example
 /// ```
@@ -63,7 +64,7 @@ pub fn replace(path: &Path, fill: impl FnOnce(&mut BufWriter<File>) -> Result<()
     unfinished.finish(true)
 }
 
-/// The folder for a file does not exist. It is the cause of an [`Error`] of [`place`] and [`Unfinished::beside`].
+/// The folder for a file does not exist. [`place`] and [`Unfinished::beside`] return it as the cause of an [`Error`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the folder {} does not exist", .0.display())]
 pub struct NoFolder(pub PathBuf);
@@ -74,7 +75,7 @@ pub struct NoFolder(pub PathBuf);
 /// # Errors
 /// - [`NoFolder`]: the folder does not exist.
 /// - [`ErrorKind::InvalidInput`]: the path names no file, or a folder, also by a slash at its end.
-/// - [`ErrorKind::InvalidInput`]: the path names something else than a regular file, or its links lead nowhere.
+/// - [`ErrorKind::InvalidInput`]: the path does not name a regular file, or its links point to nothing.
 pub fn place(path: &Path) -> Result<PathBuf> {
     /// Links that are followed, as many as Linux does.
     const MOST: usize = 40;
@@ -82,23 +83,21 @@ pub fn place(path: &Path) -> Result<PathBuf> {
     let mut at = path.to_owned();
     for _ in 0..MOST {
         if names_folder(&at) {
-            return Err(bad(
-                "it ends in a slash, so it is the name of a folder: give the name of a file",
-            ));
+            return Err(bad("it ends in a slash, so it names a folder: name a file"));
         }
         let Some(name) = at.file_name().map(ToOwned::to_owned) else {
-            return Err(bad("it names no file"));
+            return Err(bad("it does not name a file"));
         };
         let folder = folder_of(&at).canonicalize().map_err(|_| no_folder(folder_of(&at)))?;
         at = folder.join(name);
         match fs::symlink_metadata(&at) {
             Ok(about) if about.is_symlink() => at = folder.join(fs::read_link(&at)?),
             Ok(about) if about.is_dir() => return Err(bad("it is a folder")),
-            Ok(about) if !about.is_file() => return Err(bad("it is no regular file")),
+            Ok(about) if !about.is_file() => return Err(bad("it is not a regular file")),
             _ => return Ok(at),
         }
     }
-    Err(bad("its symbolic links lead nowhere"))
+    Err(bad("its symbolic link points to nothing"))
 }
 
 /// Whether a path can only be a folder's: it ends in a slash, or in a slash and a dot. (The standard library's names of files leave
@@ -119,7 +118,7 @@ fn names_folder(path: &Path) -> bool {
 pub fn open(path: &Path) -> Result<(File, u64)> {
     let about = fs::metadata(path)?;
     if !about.is_file() {
-        let reason = if about.is_dir() { "it is a folder" } else { "it is no regular file" };
+        let reason = if about.is_dir() { "it is a folder" } else { "it is not a regular file" };
         return Err(Error::new(ErrorKind::InvalidInput, reason));
     }
     let file = File::open(path)?;
@@ -139,7 +138,7 @@ fn no_folder(folder: &Path) -> Error {
     Error::new(ErrorKind::NotFound, NoFolder(folder.to_owned()))
 }
 
-/// A file under a temporary name in the folder of the one that it will be. Dropped, it is removed.
+/// A file under a temporary name, in the same folder as its final name. Dropped, it is removed.
 #[derive(Debug)]
 pub struct Unfinished {
     /// None when it is closed.
@@ -171,18 +170,17 @@ impl Unfinished {
         Ok(Self { writer, path, place: place.to_owned(), is_there: true })
     }
 
-    /// The file, buffered. It may be read and sought.
+    /// The file, buffered. The file is open for reading and seeking too.
     pub fn writer(&mut self) -> &mut BufWriter<File> {
         self.writer.as_mut().expect("it is open until it is finished")
     }
 
-    /// Returns the file itself, to be written without [`writer`](Self::writer).
+    /// Returns the file itself, for callers that write without [`writer`](Self::writer).
     pub fn file(&self) -> &File {
         self.writer.as_ref().expect("it is open until it is finished").get_ref()
     }
 
-    /// Writes what is buffered, and returns the temporary file's path, so that the caller can read what was
-    /// written.
+    /// Flushes the buffer, and returns the temporary file's path, so that the caller can read the file.
     ///
     /// # Errors
     /// The errors of writing.
@@ -191,8 +189,8 @@ impl Unfinished {
         Ok(&self.path)
     }
 
-    /// Writes the file to the disk and gives it its name. An existing file of that name is replaced if
-    /// `may_replace`, and kept otherwise.
+    /// Writes the file to the disk and gives it its name. If `may_replace`, it replaces an existing file of that name;
+    /// otherwise that file stays.
     ///
     /// # Errors
     /// - The errors of writing.
@@ -284,7 +282,7 @@ fn sync_folder(folder: &Path) -> Result<()> {
     File::open(folder).map_or(Ok(()), |folder| where_it_can(folder.sync_all()))
 }
 
-/// Elsewhere folders are no files.
+/// Elsewhere folders are not files.
 #[cfg(not(unix))]
 fn sync_folder(_: &Path) -> Result<()> {
     Ok(())
@@ -346,9 +344,9 @@ fn lock() -> MutexGuard<'static, List> {
     LIST.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Removes the temporary files under way, and lets no new ones appear: for a program that is about to end before they are
-/// complete. With `is_signal` it is for a signal handler: it waits for no lock that the interrupted thread may hold, and neither
-/// takes nor gives back memory.
+/// Removes all unfinished temporary files, and prevents new ones. Call it before a program ends early. A signal handler
+/// sets `is_signal`: then the call waits for no lock that the interrupted thread may hold, and neither allocates nor
+/// frees memory.
 pub fn remove_unfinished(is_signal: bool) {
     let mut list = match LIST.try_lock() {
         Ok(list) => list,
@@ -536,7 +534,7 @@ mod tests {
         });
         assert_eq!((read, names(folder.path())), (b"through".to_vec(), vec!["pipe".into()]));
         // Opening it would wait for a writer.
-        assert_eq!(open(&pipe).unwrap_err().to_string(), "it is no regular file");
+        assert_eq!(open(&pipe).unwrap_err().to_string(), "it is not a regular file");
         assert_eq!(open(folder.path()).unwrap_err().to_string(), "it is a folder");
     }
 }

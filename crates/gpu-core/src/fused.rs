@@ -1,9 +1,10 @@
 //! The processor's fused multiply-add.
 
-/// Calls `work`, compiled for a processor that multiplies and adds with one rounding in one instruction, if this one does. Elsewhere
+/// Calls `work`. If this processor has fused multiply-add, the call uses code compiled for it. Elsewhere
 /// [`f64::mul_add`] is a call of a function, with the same results.
 ///
-/// The closure must be `#[inline(always)]`, and call functions that are: what is not inlined is compiled for any processor.
+/// The closure and the functions that it calls must be `#[inline(always)]`. Code that is not inlined is compiled for
+/// any processor.
 #[inline(always)]
 pub fn fused<T>(work: impl FnOnce() -> T) -> T {
     #[cfg(target_arch = "x86_64")]

@@ -1,7 +1,7 @@
 //! Geometries of other crates, by the traits of `geo-traits`; results as types of `geo-types`. (Feature `geo`.)
 //!
 //! Every type that implements [`GeometryTrait`] goes in, such as the types of `geo-types`, `geoarrow`, `wkt` and `wkb`.
-//! Coordinates are f64, and keep every bit. Geometries have x and y alone. An error names the row, counted from 0, of
+//! Coordinates are f64, and keep every bit. Geometries have only x and y. An error names the row, counted from 0, of
 //! the first geometry with more.
 //!
 //! ```
@@ -32,10 +32,10 @@ use crate::Error;
 use crate::error::unfit;
 use crate::{ArrayPoints, Bounds, Grid, GridSpec, Result, cells_within};
 
-/// The rings of a polygon, of (x, y): the outer one, then the holes. Each ends with the place that it begins with.
+/// The rings of a polygon, of (x, y): the outer one, then the holes. Each ring ends with its first place.
 pub type Rings = Vec<Vec<[f64; 2]>>;
 
-/// What a geometry is made of, in (x, y).
+/// The parts of a geometry, in (x, y).
 #[derive(Clone, Debug, PartialEq)]
 pub enum Parts {
     /// A Point, or the points of a MultiPoint.
@@ -49,7 +49,7 @@ pub enum Parts {
 }
 
 impl Parts {
-    /// Takes a geometry apart; `row` is its place among others, which an error names.
+    /// Divides a geometry into its parts. Errors name its row, `row`.
     ///
     /// # Errors
     /// [`Error::Unfit`] for a geometry with more coordinates than x and y, and for an empty Point.
@@ -82,10 +82,10 @@ impl Parts {
 }
 
 impl ArrayPoints<'static> {
-    /// Takes the places of Points, which are copied. (Feature `geo`.)
+    /// Copies the places of Points. (Feature `geo`.)
     ///
     /// # Errors
-    /// [`Error::Unfit`] with the row of what is no Point, is empty, or has more coordinates than x and y.
+    /// [`Error::Unfit`] with the row of a geometry that is not a Point, is empty, or has more coordinates than x and y.
     pub fn from_geo<G: GeometryTrait<T = f64>>(
         points: impl IntoIterator<Item = G>,
     ) -> Result<Self> {
@@ -105,7 +105,8 @@ impl ArrayPoints<'static> {
     }
 }
 
-/// Returns the vertices of each line, for functions that take lines: of Lines, LineStrings, and all of each MultiLineString.
+/// Returns the vertices of each line, for functions that take lines. Geometries are Lines, LineStrings and
+/// MultiLineStrings.
 ///
 /// # Errors
 /// [`Error::Unfit`] with the row of another geometry, or of one with more coordinates than x and y.
@@ -140,8 +141,8 @@ pub fn polygons(row: usize, geometry: &impl GeometryTrait<T = f64>) -> Result<Ve
     }
 }
 
-/// Returns the mask of polygons: 1 for each cell whose centre one of them holds, as [`cells_within`] says, and 0 for the others. Each geometry is
-/// a Polygon, Rect, Triangle or MultiPolygon.
+/// Returns the mask of polygons: 1 for each cell whose centre lies in a polygon (see [`cells_within`]), and 0 for the
+/// others. Each geometry is a Polygon, Rect, Triangle or MultiPolygon.
 ///
 /// ```
 /// # fn main() -> gpu_core::Result<()> {
@@ -156,7 +157,8 @@ pub fn polygons(row: usize, geometry: &impl GeometryTrait<T = f64>) -> Result<Ve
 /// ```
 ///
 /// # Errors
-/// [`Error::Unfit`] with the row of what is no polygon; the errors of [`cells_within`] and of [`GridSpec::check`].
+/// [`Error::Unfit`] with the row of a geometry that is not a polygon; the errors of [`cells_within`] and of
+/// [`GridSpec::check`].
 pub fn mask<G: GeometryTrait<T = f64>>(
     grid: GridSpec,
     geometries: impl IntoIterator<Item = G>,
@@ -171,7 +173,7 @@ pub fn mask<G: GeometryTrait<T = f64>>(
     Grid::new(cells_within(&x, &y, &all)?, grid)
 }
 
-/// Returns rings, the outer one first, as a Polygon. Rings that are not closed are closed.
+/// Returns rings, the outer one first, as a Polygon. It closes open rings.
 pub fn polygon<C: Into<Coord<f64>>>(rings: impl IntoIterator<Item = Vec<C>>) -> Polygon<f64> {
     let mut rings = rings.into_iter().map(LineString::from);
     Polygon::new(rings.next().unwrap_or(LineString(Vec::new())), rings.collect())

@@ -1,4 +1,4 @@
-//! The handle to a GPU: a device, a stream on it, and what was loaded there.
+//! The handle to a GPU: a device, a stream on it, and the modules that it has loaded.
 
 pub(crate) mod admit;
 pub(crate) mod column;
@@ -38,12 +38,12 @@ use stream::{Event, Stream};
 
 /// A GPU and one stream on it.
 ///
-/// Work is enqueued on the handle's stream and runs in that order; a method that waits for it
-/// says so. Clones share the stream. [`Gpu::fork`] gives a handle with a stream of its own, and so
-/// does a second [`Gpu::open`]: such handles run side by side, from one thread or several.
+/// Calls enqueue work on the handle's stream, and it runs in that order. The documentation of a method that waits says
+/// so. Clones share the stream. [`Gpu::fork`] and a second [`Gpu::open`] return a handle with its own stream. The work
+/// of such handles runs side by side, whether one thread uses them or several.
 ///
-/// Work on a column of another handle of the same device is ordered by [`Gpu::admit`], which every
-/// function of the project that takes a slice calls.
+/// [`Gpu::admit`] orders work on a column of another handle of the same device. Every function of Tessera that takes a
+/// slice calls it.
 #[derive(Clone)]
 pub struct Gpu {
     pub(crate) stream: Arc<Stream>,
@@ -53,8 +53,7 @@ pub struct Gpu {
 impl Gpu {
     /// Opens the GPU of a choice: an NVIDIA GPU or the software device.
     ///
-    /// `auto` stands for `cuda:0` here; [`Device::open`](crate::Device::open) is what falls back
-    /// to the CPU.
+    /// `auto` means `cuda:0` here; only [`Device::open`](crate::Device::open) falls back to the CPU.
     ///
     /// # Errors
     /// [`Error::NoDriver`], [`Error::DriverTooOld`], [`Error::NoDevice`], [`Error::OtherDriver`],
@@ -146,15 +145,15 @@ impl Gpu {
         driver::is_software()
     }
 
-    /// The driver's stream beneath (a `CUstream`), for a caller who enqueues work of their own.
+    /// Returns the driver's stream (a `CUstream`), for callers who enqueue their own work.
     ///
-    /// It lives as long as the handle and its clones. Inside [`Gpu::capture`], on the thread that captures,
-    /// it is the one that records, which lives as long as the capture.
+    /// It lives as long as the handle and its clones. Inside [`Gpu::capture`], on the thread that captures, it is the
+    /// stream that records, which lives as long as the capture.
     pub fn raw_stream(&self) -> *mut std::ffi::c_void {
         self.stream.raw().0
     }
 
-    /// The driver's context beneath (a `CUcontext`): the device's primary one.
+    /// Returns the driver's context (a `CUcontext`): the primary context of the device.
     pub fn raw_context(&self) -> *mut std::ffi::c_void {
         self.opened.context.0
     }
@@ -162,14 +161,14 @@ impl Gpu {
     /// Waits until everything enqueued on this handle's stream is done.
     ///
     /// # Errors
-    /// [`Error::Driver`] with what went wrong in a kernel since the last wait.
+    /// [`Error::Driver`] with the error of a kernel since the last wait.
     pub fn synchronize(&self) -> Result<()> {
         let _current = self.make_current()?;
         // SAFETY: the stream is alive.
         check("cuStreamSynchronize", unsafe { sys::cuStreamSynchronize(self.stream.raw()) })
     }
 
-    /// Makes work that is enqueued on this handle from now on wait for work that is on `other` by now.
+    /// Makes later work on this handle wait for all work that `other` has by now.
     ///
     /// # Errors
     /// [`Error::OtherGpu`] for a handle to another device, [`Error::Captured`] inside

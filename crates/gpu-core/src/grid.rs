@@ -85,7 +85,7 @@ impl GridSpec {
         Ok(grid)
     }
 
-    /// Checks the fields, which anybody may have set.
+    /// Checks the fields, which are public, so callers may have set them.
     ///
     /// # Errors
     /// [`Error::CellSize`] unless the cell size is finite and positive, [`Error::Origin`] unless
@@ -99,13 +99,14 @@ impl GridSpec {
         Ok(())
     }
 
-    /// The grid of a raster that lies nowhere: its cells are of side 1, its south-west corner is (0, 0).
+    /// Returns the grid of a raster without a place on the ground: cells have side 1, and the south-west corner is (0,
+    /// 0).
     pub fn of_pixels(width: u32, height: u32) -> Self {
         Self { origin_x: 0.0, origin_y: height.into(), cell_size: 1.0, width, height }
     }
 
-    /// Returns the smallest grid over `bounds` whose western and northern edges are whole multiples of `cell_size`.
-    /// Where a multiple, rounded to `f64`, lies within the bounds, the edge is that of the bounds.
+    /// Returns the smallest grid over `bounds` whose western and northern edges are whole multiples of `cell_size`. If
+    /// a multiple, rounded to `f64`, lies within the bounds, the edge of the bounds takes its place.
     ///
     /// Every point of the bounds lies in a cell by [`cell_of`](Self::cell_of). The columns and rows are counted
     /// with its arithmetic. A point on the eastern or southern edge would belong to the next cell, so it adds a
@@ -175,11 +176,11 @@ impl GridSpec {
         (column, row)
     }
 
-    /// The same ground divided `factor` times finer in x and in y.
+    /// Returns the grid of the same ground with cells `factor` times finer in x and y.
     ///
     /// # Errors
-    /// [`Error::GridTooLarge`] where a side would pass `u32`; [`Error::CellSize`] for a factor of 0, and for one
-    /// by which the cells vanish.
+    /// [`Error::GridTooLarge`] where a side would pass `u32`; [`Error::CellSize`] for a factor of 0, and for a factor
+    /// that makes cells vanish.
     pub fn refined(&self, factor: u32) -> Result<Self> {
         let side = |n: u32| n.checked_mul(factor);
         match (side(self.width), side(self.height)) {

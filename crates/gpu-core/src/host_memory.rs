@@ -12,17 +12,16 @@
 use crate::large_pages::prefer_large_pages;
 use crate::{Error, Result, parallel};
 
-/// Bytes that the host can still give without swapping (Linux: `MemAvailable`), or `None` where
-/// the system does not say.
+/// Returns how many bytes the host can still allocate without swapping (Linux: `MemAvailable`); `None` if the system
+/// does not say.
 pub fn available() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     mem_available(&text)
 }
 
-/// Checks that `asked` bytes are there before a call takes them piece by piece.
+/// Checks that `asked` bytes are available, before a call allocates them piece by piece.
 ///
-/// Where the system does not say what is available nothing is checked: the allocation itself
-/// will tell.
+/// If the system does not say what is available, it checks nothing, and the allocation itself may fail.
 ///
 /// # Errors
 /// [`Error::HostMemory`] where fewer are available.
@@ -43,7 +42,8 @@ pub fn filled<T: Copy + Send + Sync>(value: T, len: usize) -> Result<Vec<T>> {
     Ok(vec)
 }
 
-/// A vector of zeros, whose memory the system brings where it is first touched: by the threads that fill it.
+/// Returns a vector of zeros. The threads that fill it touch its memory first, so they pay for the system's page
+/// faults.
 ///
 /// # Errors
 /// [`Error::HostMemory`] where the allocator refuses.
@@ -53,7 +53,7 @@ pub fn zeroed<T: bytemuck::Zeroable>(len: usize) -> Result<Vec<T>> {
     Ok(vec)
 }
 
-/// As [`zeroed`], but all threads have touched the memory already. It is for buffers that one thread fills.
+/// Returns [`zeroed`] memory that all threads have touched already: for buffers that one thread fills.
 ///
 /// # Errors
 /// [`Error::HostMemory`] where the allocator refuses.

@@ -1,15 +1,15 @@
-//! What Tessera's GPU crates have in common.
+//! The types and functions that Tessera's crates share.
 //!
 //! - Where the cells of a raster lie: [`GridSpec`] and [`Bounds`].
-//! - Rasters in host memory: [`Grid`] owns its values, and [`GridView`] borrows them. With the feature `ndarray`
-//!   they are made from arrays, and become arrays, without a copy.
+//! - Rasters in host memory: [`Grid`] owns its values, and [`GridView`] borrows them. The feature `ndarray` converts
+//!   arrays to rasters, and back, without a copy.
 //! - Which cells of a raster lie in polygons: [`cells_within`].
 //! - Points: [`Points`], their [`Extent`], and the [`Targets`] of an interpolation.
 //! - Points, geometries, tables and tensors of other crates, by features: `ArrayPoints`, the modules `geo`, `arrow` and
 //!   `dlpack` (docs/guide/types.md).
-//! - Devices: a program asks for a [`DeviceChoice`] and gets a [`Device`].
-//! - Progress: by [`Progress`] a long call says how far it is, and may be ended. [`On`] is a device, and who
-//!   watches a call on it.
+//! - Devices: a program opens a [`Device`] for a [`DeviceChoice`].
+//! - Progress: a long call reports to a [`Progress`] how far it is, and the caller may end it. [`On`] is a device
+//!   together with the progress of a call on it.
 //! - Loops on all cores of the host: [`parallel`]. Large host allocations that fail with an error: [`host_memory`].
 //!   Files that appear whole or not at all: [`files`].
 //!
@@ -18,7 +18,7 @@
 //! - [`Gpu`] is the handle to a device and a stream.
 //! - Typed device memory: [`Column`] and [`Slice`], [`DeviceGrid`] and [`GridSlice`], [`DevicePoints`].
 //! - [`Gpu::enqueue`] launches a kernel, with arguments that are checked against the kernel's declaration.
-//! - [`Gpu::capture`] records work once as a [`Graph`], which can be launched as often as one likes.
+//! - [`Gpu::capture`] records work once as a [`Graph`], which you can launch any number of times.
 //! - [`Gpu::time`] measures the time that work takes on the device.
 //! - [`PageLocked`] is host memory that the device copies directly, beside other work.
 #![deny(missing_docs)]

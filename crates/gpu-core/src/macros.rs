@@ -1,4 +1,4 @@
-//! What algorithm crates would write alike.
+//! Macros for code that all algorithm crates share.
 
 /// Calls the CPU's or the GPU's version of a function, whichever the [`Device`](crate::Device) is. The calling crate must have a feature
 /// `cuda`. If it was built without that feature, a GPU is an error: another crate of the program may have switched gpu-core's

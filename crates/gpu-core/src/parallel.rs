@@ -1,11 +1,11 @@
-//! Loops on all cores of the host, as the CPU's sides of Tessera's crates have them.
+//! Loops on all cores of the host, for the CPU code of Tessera's crates.
 //!
-//! One function calls rayon, and it knows no type of element and no closure of its caller: [`for_ranges`]. Each use of
-//! rayon's own iterators compiles their splitting, stealing and joining anew. This took half of the time to build some
-//! of these crates; here a use costs its own loop.
+//! Only one function calls rayon, [`for_ranges`], and it is not generic in the elements or the caller's closure. Each
+//! use of rayon's own iterators compiles their splitting, stealing and joining again, which took half of the build time
+//! of some crates. Here a use compiles only its own loop.
 //!
-//! `grain` is the least count of numbers that is worth a task: thousands where one is an addition, one where
-//! it is a row of a raster. Results do not depend on it, nor on the number of threads.
+//! `grain` is the least count of numbers that is worth a task: thousands if a number means an addition, one if it means
+//! a row of a raster. Results do not depend on it, nor on the number of threads.
 
 use std::mem::MaybeUninit;
 use std::ops::Range;
@@ -22,7 +22,7 @@ const TASKS_OF_CORE: usize = 8;
 /// A grain for loops of a few operations on each number.
 pub const FINE: usize = 4096;
 
-/// Calls `work` with ranges that together are `0..count`, each of at least `grain` numbers but the last.
+/// Calls `work` with ranges that together make up `0..count`. Each has at least `grain` numbers, except the last.
 pub fn for_ranges(count: usize, grain: usize, work: &(dyn Fn(Range<usize>) + Sync)) {
     let len = len_of_range(count, grain);
     match count.div_ceil(len) {
@@ -39,7 +39,7 @@ fn len_of_range(count: usize, grain: usize) -> usize {
     count.div_ceil(TASKS_OF_CORE * rayon::current_num_threads()).max(grain).max(1)
 }
 
-/// Returns what `work` returns for ranges that together are `0..count`, in their order.
+/// Returns the results of `work` for ranges that together make up `0..count`, in order.
 pub fn map_ranges<R: Send>(
     count: usize,
     grain: usize,
@@ -56,12 +56,12 @@ pub fn map_ranges<R: Send>(
     results.into_iter().filter_map(taken).collect()
 }
 
-/// Returns what `work` returns for each number below `count`, in their order.
+/// Returns the results of `work` for the numbers below `count`, in order.
 pub fn map<R: Send>(count: usize, grain: usize, work: impl Fn(usize) -> R + Sync) -> Vec<R> {
     map_init(count, grain, || (), |(), i| work(i))
 }
 
-/// As [`map`], with something that each range of numbers has to itself while it is worked on.
+/// Maps like [`map`], with a state of its own for each range of numbers.
 pub fn map_init<R: Send, S>(
     count: usize,
     grain: usize,
@@ -111,7 +111,7 @@ pub fn sort_pairs(pairs: &mut [(u64, u32)]) {
     pairs.par_sort_unstable();
 }
 
-/// The numbers below `count` that are as wanted, in order.
+/// Returns the numbers below `count` that satisfy a condition, in order.
 pub fn filter(count: u32, grain: usize, is: impl Fn(u32) -> bool + Sync) -> Vec<u32> {
     let parts = map_ranges(count as usize, grain, &|range| {
         (range.start as u32..range.end as u32).filter(|&i| is(i)).collect::<Vec<u32>>()
@@ -119,7 +119,7 @@ pub fn filter(count: u32, grain: usize, is: impl Fn(u32) -> bool + Sync) -> Vec<
     parts.concat()
 }
 
-/// How many numbers below `count` are as wanted.
+/// Returns how many numbers below `count` satisfy a condition.
 pub fn count(count: usize, grain: usize, is: impl Fn(usize) -> bool + Sync) -> u64 {
     let total = AtomicU64::new(0);
     for_ranges(count, grain, &|range| {
@@ -128,7 +128,7 @@ pub fn count(count: usize, grain: usize, is: impl Fn(usize) -> bool + Sync) -> u
     total.into_inner()
 }
 
-/// The first number below `count` that is as wanted.
+/// Returns the first number below `count` that satisfies a condition.
 pub fn first(count: usize, grain: usize, is: impl Fn(usize) -> bool + Sync) -> Option<usize> {
     let least = AtomicUsize::new(usize::MAX);
     for_ranges(count, grain, &|mut range| {
@@ -149,12 +149,12 @@ pub fn for_each<T: Send>(array: &mut [T], grain: usize, work: impl Fn(usize, &mu
     });
 }
 
-/// Calls `work` with each chunk of `len` elements, of which the last may be shorter, and its number.
+/// Calls `work` with each chunk of `len` elements and its number. The last chunk may be shorter.
 pub fn for_chunks<T: Send>(array: &mut [T], len: usize, work: impl Fn(usize, &mut [T]) + Sync) {
     for_chunks_init(array, len, || (), |(), i, chunk| work(i, chunk));
 }
 
-/// As [`for_chunks`], with something that each range of chunks has to itself while it is worked on.
+/// Calls `work` like [`for_chunks`], with a state of its own for each range of chunks.
 pub fn for_chunks_init<T: Send, S>(
     array: &mut [T],
     len: usize,
@@ -183,7 +183,7 @@ fn for_parts<T: Send>(
     });
 }
 
-/// Parts of an array, which tasks share out among them.
+/// Parts of an array, one for each task.
 pub struct Parts<'a, T>(Vec<Mutex<&'a mut [T]>>);
 
 impl<'a, T> Parts<'a, T> {
@@ -199,7 +199,7 @@ impl<'a, T> Parts<'a, T> {
         self.0.len()
     }
 
-    /// A part, which one task works on.
+    /// Returns a part, for one task alone.
     pub fn part(&self, index: usize) -> MutexGuard<'_, &'a mut [T]> {
         locked(&self.0[index])
     }

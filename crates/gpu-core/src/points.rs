@@ -53,7 +53,7 @@ pub struct ValueRange {
     pub max: f64,
 }
 
-/// What points and their values lie between.
+/// The bounds of points, and the ranges of their values.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Extent {
     /// The bounds of x and y; `None` where there are no points.

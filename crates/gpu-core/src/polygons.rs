@@ -17,13 +17,14 @@ const INSIDE: u8 = 2;
 
 /// Returns 1 for each cell whose centre a polygon holds, and 0 for the others, row by row.
 ///
-/// `x` has the centre of each column, from west to east. `y` has the centre of each row, from north to south. A polygon is its
-/// outer ring and its holes, of (x, y). It holds what its outer ring holds and none of its holes does. Polygons may
-/// overlap: a cell is in their union. A ring holds the places that it winds around an odd number of times. Rings close
-/// by themselves, and may turn either way.
+/// `x` has the centre of each column, from west to east. `y` has the centre of each row, from north to south. A polygon
+/// is its outer ring and its holes, of (x, y). It holds the places in its outer ring that are in none of its holes.
+/// Polygons may overlap; the mask is their union. A ring holds the places that it winds around an odd number of times.
+/// Rings need not repeat their first place, and may turn either way.
 ///
-/// A centre on an edge belongs to one side of the edge. An edge counts for the centres to the west of it, from the height of its lower end up to
-/// below its upper end, as in `quadtree_sort::Polygons`. So if polygons share an edge, one of them holds a centre on it.
+/// A centre on an edge belongs to one side of the edge. An edge counts for centres to the west of it whose y is at
+/// least its lower end's and below its upper end's, as in `quadtree_sort::Polygons`. So if two polygons share an edge,
+/// exactly one of them holds a centre on it.
 ///
 /// Takes a byte a cell, and 48 bytes an edge. The work is proportional to the cells that are held, the crossings of edges and rows, and 256 times
 /// the edges at most.

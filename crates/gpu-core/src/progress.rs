@@ -1,4 +1,4 @@
-//! How a long call tells its caller where it is.
+//! How a long call tells its caller how far it is.
 
 use std::ops::ControlFlow;
 
@@ -41,7 +41,7 @@ impl dyn Progress + '_ {
     }
 }
 
-/// Watches nothing: every call runs to its end.
+/// A progress that ignores all reports: every call runs to its end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Silent;
 
@@ -56,7 +56,7 @@ impl Progress for Silent {
 #[error("cancelled")]
 pub struct Cancelled;
 
-/// Where a call works, and whom it tells how far it is. A `&Device` becomes one that tells nobody.
+/// The device of a call, and the progress that the call reports to. A `&Device` converts to one without progress.
 ///
 /// ```
 /// use std::cell::Cell;
@@ -97,7 +97,7 @@ impl<'a> From<&'a Device> for On<'a> {
 }
 
 impl Device {
-    /// This device for a call that somebody watches.
+    /// Returns this device with a progress, for one call.
     pub fn with_progress<'a>(&'a self, progress: &'a dyn Progress) -> On<'a> {
         On { device: self, progress }
     }

@@ -2,7 +2,7 @@
 
 use crate::{Error, GridSpec, Result};
 
-/// A raster of the caller's: row-major, row 0 in the north.
+/// A borrowed raster: row-major, row 0 in the north.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GridView<'a, T> {
     values: &'a [T],
@@ -52,7 +52,7 @@ impl<T> Grid<T> {
         &self.values
     }
 
-    /// The values, row by row, to be changed.
+    /// Returns the values for writing, row by row.
     pub fn values_mut(&mut self) -> &mut [T] {
         &mut self.values
     }

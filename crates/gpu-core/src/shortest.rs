@@ -4,7 +4,7 @@ use std::fmt::{self, Display, LowerExp};
 
 use crate::Bounds;
 
-/// Shows a float in the fewest digits that give it back. It has an exponent below 10^-5 and from 10^16 on:
+/// Formats a float with the fewest digits that parse back to it. It uses an exponent below 1e-5 and from 1e16 on:
 /// otherwise 1e300 would have three hundred digits. Programs show every float by this type.
 ///
 /// ```

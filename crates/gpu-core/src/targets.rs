@@ -25,7 +25,7 @@ impl From<GridSpec> for Targets<'_> {
 }
 
 impl Targets<'_> {
-    /// The grid, where they are one.
+    /// Returns the grid, if the targets are one.
     pub fn grid(&self) -> Option<GridSpec> {
         match *self {
             Self::Points { .. } => None,
@@ -63,7 +63,7 @@ impl Targets<'_> {
 #[cfg(feature = "cuda")]
 #[derive(Clone, Copy, Debug)]
 pub enum DeviceTargets<'a> {
-    /// At these places. One that is not finite gets no value.
+    /// At these places. A target that is not finite gets no value.
     Points {
         /// Eastings, or degrees of longitude.
         x: Slice<'a, f64>,
@@ -81,7 +81,7 @@ impl<'a> DeviceTargets<'a> {
         Self::Points { x: x.into(), y: y.into() }
     }
 
-    /// The grid, where they are one.
+    /// Returns the grid, if the targets are one.
     pub fn grid(&self) -> Option<GridSpec> {
         match *self {
             Self::Points { .. } => None,

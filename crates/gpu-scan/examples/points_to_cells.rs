@@ -2,14 +2,14 @@
 //!
 //! `cargo run --package gpu-scan --example points_to_cells -- [--device cpu|software|cuda] [--seed N]`
 //!
-//! 1. `sort_pairs`: the points of a cell come together, each with its height.
-//! 2. `reduce_by_key` with [`Max`]: the cells that hold points, and the highest of each.
-//! 3. `fill` and `scatter`: these heights onto a grid of NaN.
+//! 1. `sort_pairs` brings the points of a cell together, each with its height.
+//! 2. `reduce_by_key` with [`Max`] finds the cells that hold points, and the highest point of each.
+//! 3. `fill` and `scatter` put these heights onto a grid of NaN.
 //! 4. `scan_rows` with [`LastValid`], from the west and then from the east: cells without points take the last height before them.
-//! 5. `run_lengths` and `top_k`: the fullest cells. `reduce`: the greatest height.
+//! 5. `run_lengths` and `top_k` find the fullest cells. `reduce`: the greatest height.
 //!
-//! On a device nothing comes to the host between the steps. Outputs have room for as many cells as there are points,
-//! and the number of cells stays on the device until the end.
+//! On a device, no data come to the host between the steps. Outputs are as long as if each point had its own cell, and
+//! the number of cells stays on the device until the end.
 
 use gpu_core::{Device, DeviceChoice, DeviceGrid, Gpu, GridSpec};
 use gpu_scan::{LastValid, Max, Result, Scan, Sort, TopK, cpu, gpu};

@@ -1,4 +1,4 @@
-//! What can go wrong with a primitive: all of it is found before anything is enqueued.
+//! Errors of primitives. A call finds them before it enqueues anything.
 
 /// The result of this crate's functions.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -7,7 +7,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// Two arrays share memory where the call does not work in place.
+    /// Two arrays share memory, but the call does not work in place.
     #[error("{first} and {second} overlap, which this primitive does not allow")]
     Overlap {
         /// The one.
@@ -16,7 +16,7 @@ pub enum Error {
         second: &'static str,
     },
     /// A bit range is empty, out of order or beyond the key.
-    #[error("bits {begin}..{end} are not a range of a key of {bits} bits")]
+    #[error("bits {begin}..{end} are not a range within a key of {bits} bits")]
     BitRange {
         /// First bit.
         begin: u32,
@@ -25,8 +25,8 @@ pub enum Error {
         /// Bits of the key.
         bits: u32,
     },
-    /// There are more segments than elements where each needs one.
-    #[error("{segments} segments of {elements} elements: each segment needs an element")]
+    /// There are more segments than elements, but each segment needs one.
+    #[error("{segments} segments in {elements} elements: each segment needs at least one element")]
     TooManySegments {
         /// Segments given.
         segments: u64,
@@ -44,7 +44,7 @@ pub enum Error {
         elements: u64,
     },
     /// The thresholds of a three-way partition do not rise.
-    #[error("{low} is not at most {high}: the thresholds of a partition must rise")]
+    #[error("the thresholds of a partition must rise, but {low} is not at most {high}")]
     Thresholds {
         /// The first.
         low: String,
@@ -52,7 +52,10 @@ pub enum Error {
         high: String,
     },
     /// A histogram without bins, or whose bounds do not rise.
-    #[error("{bins} bins from {lower} to {upper}: bounds must rise, and bins be at least one")]
+    #[error(
+        "{bins} bins from {lower} to {upper}: the bounds must rise, and there must be at least \
+         one bin"
+    )]
     Bins {
         /// Bins given.
         bins: u64,

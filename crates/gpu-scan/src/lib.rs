@@ -1,4 +1,4 @@
-//! Parallel primitives over typed device columns: what C++ programs take from CUB.
+//! Parallel primitives over typed device columns, as CUB has them for C++.
 //!
 //! | | [`gpu`] |
 //! |---|---|
@@ -14,8 +14,8 @@
 //! [`gpu_core::Extent::of`].
 //!
 //! Elements are `u8`, `u16`, `u32`, `i32`, `u64`, `i64`, `f32`, `f64`; keys and values of a sort have 4 or 8 bytes.
-//! Arrays may be parts of columns that begin anywhere, and longer than 2^32. A call checks its arguments before it
-//! enqueues anything.
+//! Arrays may be any parts of columns, and may be longer than 2^32. A call checks its arguments before it enqueues
+//! anything.
 //!
 //! ```
 //! use gpu_core::{DeviceChoice, Gpu};
@@ -41,11 +41,10 @@
 //!
 //! # Sums of floats
 //!
-//! A sum of floats depends on the order of its additions. Here that order depends on the length of
-//! the array alone: not on timing, nor on the device. The same input gives the same bits in every
-//! run.
+//! A sum of floats depends on the order of its additions. Here that order depends only on the length of the array, not
+//! on timing or the device. The same input gives the same bits in every run.
 //!
-//! A scan works on tiles of 256 threads x 8 rows x 16 bytes. Beyond the array's end stand zeros. The order:
+//! A scan works on tiles of 256 threads x 8 rows x 16 bytes. Elements beyond the array's end count as zeros. The order:
 //!
 //! - A row has 32 vectors of 16 bytes. A vector is added up from its first element on.
 //! - The sums of a row's vectors are scanned by doubling distances (Hillis and Steele 1986, DOI 10.1145/7902.7903).
@@ -54,40 +53,40 @@
 //! A reduction cuts the array into at most 1056 chunks. A chunk has whole tiles of 256 x 4 vectors. The order:
 //!
 //! - Each of a thread's four rows has a sum of its own over the chunk's tiles.
-//! - Then come the rows one after the other, and the lanes and the warps pairwise.
-//! - Of the chunks, thread t adds up t, t + 256, .., and the threads are added as before.
+//! - Then a thread's rows are added one after the other, and lanes and warps pairwise.
+//! - At the end, thread t adds up the sums of chunks t, t + 256, .., and the threads' sums are added as in a chunk.
 //!
-//! A reduction by key has tiles of 256 threads x 20 elements. They have 12 or 8 elements a thread where key and
-//! value have more than 8 or 12 bytes together. The order:
+//! A reduction by key has tiles of 256 threads x 20 elements. If key and value together have more than 8 bytes, a
+//! thread takes 12 elements; if more than 12 bytes, it takes 8. The order:
 //!
-//! - A thread adds up its own elements, from the first of a run on. If the run began before, it begins with its own
-//!   first.
-//! - The run's earlier elements in the tile are the sum of earlier warps and lanes, each from the run's first
+//! - A thread adds up its own elements of each run, from the run's first element on. For a run that began earlier, it
+//!   starts at its own first element.
+//! - The sum of the run's earlier elements in the tile adds up earlier warps and lanes, each from the run's first
 //!   element on. Warps are added one after the other, lanes by doubling distances.
-//! - The thread's sum is added to the sum of these earlier elements. That total is added to the sum of the earlier
+//! - The thread's sum is added to the sum of these earlier elements. This total is then added to the sum of the earlier
 //!   tiles, tile by tile.
 //!
 //! A segmented reduction gives a segment to 2^[`lanes_log2`](kernels_rs::primitives::segment_totals::lanes_log2) lanes.
-//! The longer the mean segment, the more lanes. Each of n lanes adds up every nth element to a sum that begins at 0.
-//! Then the lanes are added pairwise.
+//! Longer segments get more lanes; the mean length decides. Each of n lanes adds up every nth element to a sum that
+//! begins at 0. Then the lanes are added pairwise.
 //!
-//! A segment of more than 512 elements a lane is cut into chunks of 16,384 elements. A block of 256 threads adds up
-//! a chunk in the same way, and its warps' sums pairwise too. The chunks' sums are then added up in the same way.
+//! A segment with more than 512 elements for each lane is cut into chunks of 16,384 elements. A block of 256 threads
+//! adds up a chunk in the same way, and then its warps' sums pairwise. The chunks' sums are then added up in the same
+//! way.
 //!
 //! A scan along columns takes a column row by row, in chunks of [`chunks`](kernels_rs::primitives::columns::chunks)
-//! rows. Each chunk is added up from its first row on, and then the chunks one after the other. Last, each chunk's
-//! rows are added to the sum of all before it. The number of rows of a chunk depends on the shape of the grid
-//! alone.
+//! rows. Each chunk is added up from its first row on, and then the chunks one after the other. At last, the sum of all
+//! earlier chunks is added to each chunk's rows. The number of rows of a chunk depends on the shape of the grid alone.
 //!
 //! # The order of numbers
 //!
-//! Merges and bounds go by one total order: -inf < .. < -0.0 < +0.0 < .. < +inf < NaN; NaNs with the sign bit come
-//! last. Histograms compare as numbers do: -0.0 is +0.0 there.
+//! Merges and searches use one total order: -inf < .. < -0.0 < +0.0 < .. < +inf < NaN; NaNs with the sign bit come
+//! last. Histograms compare floats as numbers: there -0.0 equals +0.0.
 //!
 //! # For kernels of your own
 //!
-//! What the primitives are made of is in `device-std`, in layers: docs/internals/gpu-scan.md has the table of
-//! what must cooperate and where a result is valid.
+//! The building blocks of the primitives are in `device-std`, in layers. The table in docs/internals/gpu-scan.md says
+//! which threads must cooperate and where a result is valid.
 #![deny(missing_docs)]
 
 pub mod cpu;

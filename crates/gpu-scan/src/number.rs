@@ -1,4 +1,4 @@
-//! The element types, and how kernels see them.
+//! The element types, and their types in kernels.
 
 use bytemuck::Pod;
 use device_std::Out;
@@ -45,7 +45,7 @@ pub trait Count: Number + sealed::Count {}
 impl Count for u32 {}
 impl Count for u64 {}
 
-/// How kernels see the elements; for this crate's own use.
+/// The type of the elements in kernels; for this crate's own use.
 #[doc(hidden)]
 pub mod sealed {
     use super::*;
@@ -168,7 +168,7 @@ pub mod sealed {
     impl KernelBits for u32 {}
     impl KernelBits for u64 {}
 
-    /// How kernels see the arrays of counts.
+    /// The type of count arrays in kernels.
     pub trait Count: Sized {
         /// The most that it can count to.
         const MOST: u64;

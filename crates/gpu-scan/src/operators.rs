@@ -19,7 +19,7 @@ use crate::number::{Direction, Number, nan_last};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sum;
 
-/// The least number. NaN is passed over; -0.0 is less than +0.0.
+/// The least number. NaN is ignored; -0.0 is less than +0.0.
 ///
 /// ```
 /// assert_eq!(gpu_scan::cpu::reduce(gpu_scan::Min, &[3.0, f64::NAN, -2.0]), -2.0);
@@ -27,15 +27,15 @@ pub struct Sum;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Min;
 
-/// The greatest number. NaN is passed over; -0.0 is less than +0.0.
+/// The greatest number. NaN is ignored; -0.0 is less than +0.0.
 ///
 /// Example: see [`cpu::reduce`](crate::cpu::reduce()).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Max;
 
-/// The last valid element: fills gaps from what comes before (or, backward, after) them.
+/// The last valid element. It fills gaps from the element before them (after them, if backward).
 ///
-/// An element is invalid if it has the bits of the value here or, if that is a NaN, is any NaN.
+/// An element is invalid if it has the same bits as this value. If this value is a NaN, every NaN is invalid.
 ///
 /// ```
 /// use gpu_scan::{LastValid, Scan, cpu};
@@ -51,14 +51,13 @@ pub struct LastValid<T>(
     pub T,
 );
 
-/// An operator that scans over elements of type `T` know: [`Sum`], [`Min`], [`Max`],
-/// [`LastValid`].
+/// An operator for scans over elements of type `T`: [`Sum`], [`Min`], [`Max`], [`LastValid`].
 pub trait ScanOperator<T: Number>: Copy + Send + Sync + SealedScan<T> {}
 
-/// An operator that reductions over elements of type `T` know: [`Sum`], [`Min`], [`Max`].
+/// An operator for reductions over elements of type `T`: [`Sum`], [`Min`], [`Max`].
 pub trait ReduceOperator<T: Number>: ScanOperator<T> + SealedReduce<T> {}
 
-/// How kernels see the operator of a scan; for this crate's own use.
+/// The operator of a scan in kernels; for this crate's own use.
 #[doc(hidden)]
 pub trait SealedScan<T: Number> {
     /// The kernels' type for the elements, with the same bits.
@@ -77,7 +76,7 @@ pub trait SealedScan<T: Number> {
     }
 }
 
-/// How kernels see the operator of a reduction; for this crate's own use.
+/// The operator of a reduction in kernels; for this crate's own use.
 #[doc(hidden)]
 pub trait SealedReduce<T: Number>: SealedScan<T, Kernel = Self::Reduction> {
     /// The operator in kernels.

@@ -1,4 +1,4 @@
-//! What a caller may choose about a scan, a sort, a merge.
+//! The options of scans, sorts and merges.
 
 use std::ops::Range;
 
@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::number::{order_of_bits, total_order};
 use crate::{Direction, Key};
 
-/// How a scan runs: with or without the element itself, and from which end.
+/// The options of a scan: whether a result includes its own element, and from which end it runs.
 ///
 /// ```
 /// use gpu_scan::{Scan, Sum, cpu};
@@ -34,7 +34,7 @@ pub struct Scan<T> {
 }
 
 impl<T> Scan<T> {
-    /// Element i of the result combines the elements up to and with i.
+    /// Element i of the result combines the elements 0 to i.
     pub const fn inclusive() -> Self {
         Self { initial: None, backward: false }
     }
@@ -44,7 +44,7 @@ impl<T> Scan<T> {
         Self { initial: Some(initial), backward: false }
     }
 
-    /// The same from the last element to the first (of the array, or of each segment).
+    /// Runs from the last element to the first (of the array, or of each segment).
     pub fn backward(self) -> Self {
         Self { backward: true, ..self }
     }
@@ -57,7 +57,7 @@ impl<T> Scan<T> {
     }
 }
 
-/// How a sort runs: in which direction, and by which bits of the keys.
+/// The options of a sort: the direction, and the bits of the keys that count.
 ///
 /// ```
 /// # use gpu_scan::Sort;
@@ -78,16 +78,16 @@ impl Sort {
         Self { direction: Direction::Ascending, bits: None }
     }
 
-    /// The greatest key first, which makes NaN the first; equal keys stay in their order.
+    /// Returns the order from the greatest key to the least, with NaN first; equal keys stay in their order.
     pub const fn descending() -> Self {
         Self { direction: Direction::Descending, bits: None }
     }
 
-    /// By these bits alone, 0 the lowest: each 8 of them cost a pass over the array.
+    /// Sorts only by these bits of the keys; bit 0 is the lowest. Each 8 bits cost a pass over the array.
     ///
-    /// For signed and floating keys they are the bits of the key with its sign bit flipped, and for
-    /// negative floats with all others flipped too. So NaNs lie where their bits put them: with the
-    /// sign set before -inf, without it after +inf; they come last only where no bits are named.
+    /// For signed and floating keys, these are the bits of the key with its sign bit flipped; for negative floats all
+    /// bits are flipped. So NaNs with the sign bit come before -inf, and other NaNs after +inf. All NaNs come last only
+    /// if no bits are named.
     pub const fn by_bits(self, bits: Range<u32>) -> Self {
         Self { bits: Some(bits), ..self }
     }
@@ -136,7 +136,7 @@ impl Merge {
     }
 }
 
-/// Which elements are the first k.
+/// Which end of the order comes first.
 ///
 /// Example: see [`cpu::top_k`](crate::cpu::top_k).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

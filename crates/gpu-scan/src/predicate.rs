@@ -5,8 +5,8 @@ use device_std::scalar::Scalar;
 use crate::error::{Error, Result};
 use crate::number::{Direction, Number, total_order};
 
-/// A condition on one element, as comparisons of the type define it: NaN satisfies none but
-/// [`not_equal_to`](Self::not_equal_to) and [`is_nan`](Self::is_nan), and -0.0 equals +0.0.
+/// A condition on one element, by the type's own comparisons: NaN satisfies only [`not_equal_to`](Self::not_equal_to)
+/// and [`is_nan`](Self::is_nan), and -0.0 equals +0.0.
 ///
 /// ```
 /// use gpu_scan::Predicate;

@@ -1,4 +1,4 @@
-//! A map of rain from gauges: the power comes from a cross-validation, which also says how far off the map may be.
+//! A map of rain from gauges. A cross-validation chooses the power and tells the error of the map.
 //!
 //! `cargo run --package idw --example rain_gauges`
 

@@ -29,7 +29,7 @@ pub enum Error {
         /// The value that is not finite, else the first.
         value: f64,
     },
-    /// A value is finite, but not as an f32, in which results are wanted.
+    /// A value is beyond the range of f32, but results are f32.
     #[error("value {index} is {value:e}, beyond what an f32 holds: interpolate in f64")]
     Value {
         /// The point.
@@ -37,13 +37,13 @@ pub enum Error {
         /// Its value.
         value: f64,
     },
-    /// The value for missing results is finite, but not as an f32, in which results are wanted.
+    /// The value for missing results is beyond the range of f32, but results are f32.
     #[error("the value {value:e} for missing results is beyond what an f32 holds")]
     Nodata {
         /// As given.
         value: f64,
     },
-    /// The distance of the nearest point to some target is beyond what an f32 holds, in which statistics are wanted.
+    /// The distance from a target to its nearest point is beyond the range of f32, but statistics are f32.
     #[error("the nearest point of target {index} is farther than an f32 holds: interpolate in f64")]
     Distance {
         /// The target.
@@ -96,7 +96,7 @@ pub enum Error {
         /// As given.
         radius2: f64,
     },
-    /// The value range is empty, not finite, or beyond what an f32 holds, in which results are wanted.
+    /// The value range is empty, not finite, or beyond the range of f32 if results are f32.
     #[error("the value range from {min:e} to {max:e} is empty, or beyond the results' type")]
     ValueRange {
         /// As given.
@@ -112,7 +112,7 @@ pub enum Error {
         /// The most.
         max: u32,
     },
-    /// An option that cannot be combined with another.
+    /// Two options exclude each other.
     #[error("{option} does not work with {with}")]
     Conflict {
         /// The option.

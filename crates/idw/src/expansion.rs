@@ -1,11 +1,11 @@
-//! The expansion of far points in nodes: what both back ends share.
+//! The expansion of far points in nodes: code that CPU and GPU share.
 //!
-//! The method is that of Wang, Krasny and Tlupova, *A kernel-independent treecode based on barycentric Lagrange
+//! The method is by Wang, Krasny and Tlupova, *A kernel-independent treecode based on barycentric Lagrange
 //! interpolation* (2020, doi:10.4208/cicp.OA-2019-0177). Over a box of points that is far from a target, the weight is
-//! a smooth function of the point's place. So it is nearly the polynomial that takes the same values at the Chebyshev
-//! nodes of the box. The sum over the points is then one over the nodes, each with a weight of its own, which depends
-//! on the points alone. Ours differs in three things: boxes hold runs of points along a curve, a whole block of targets
-//! decides together, and nodes and points share one inner loop.
+//! a smooth function of the point's place. So a polynomial with the same values at the Chebyshev nodes of the box is
+//! close to it. So a sum over the nodes replaces the sum over the points. The weight of a node depends only on the
+//! points. This crate differs in three ways: boxes hold runs of points along a curve, a whole block of targets decides
+//! together, and nodes and points share one inner loop.
 
 use crate::{Error, Method, Params, Result};
 
@@ -122,7 +122,7 @@ pub(crate) struct Visit<'a> {
 }
 
 impl<'a> Visit<'a> {
-    /// At the root of items that begin as [`levels`] has it.
+    /// Returns a walk at the root of items, whose levels begin where [`levels`] says.
     #[inline(always)]
     pub fn new(levels: &'a [u32]) -> Self {
         Self { levels, level: levels.len() - 2, at: 0 }
@@ -134,13 +134,13 @@ impl<'a> Visit<'a> {
         self.levels[self.level] as usize + self.at
     }
 
-    /// To the first item below this one, which is no leaf.
+    /// Goes to the first child of this item, which is not a leaf.
     #[inline(always)]
     pub fn open(&mut self) {
         (self.level, self.at) = (self.level - 1, self.at * CHILDREN);
     }
 
-    /// On to the next item that is neither done nor within one that is; whether there is one.
+    /// Goes to the next item that is neither done nor below an item that is; returns whether there is one.
     #[inline(always)]
     pub fn go_on(&mut self) -> bool {
         self.at += 1;

@@ -1,4 +1,4 @@
-//! What follows from where points lie as a whole: the area that they cover, and the unit of length.
+//! Properties of a whole set of points: the area that it covers, and the unit of length.
 
 use gpu_core::Bounds;
 use kernels_rs::idw::pattern::Pattern;
@@ -27,8 +27,8 @@ impl Ground {
         (b.max_x - b.min_x) * (b.max_y - b.min_y)
     }
 
-    /// A power of two near the spacing of the points, in ground units: distances in it are numbers of
-    /// moderate size.
+    /// The unit of length, in ground units: a power of two near the spacing of the points, so that distances are
+    /// numbers of moderate size.
     pub fn unit(&self) -> f64 {
         let (Some(b), n) = (self.bounds, self.count as f64) else { return 1.0 };
         let degree = if self.geographic { RADIUS.to_radians() } else { 1.0 };
@@ -41,7 +41,7 @@ impl Ground {
         }
     }
 
-    /// The pattern that adaptive powers follow from, with one point less where each is left out in turn.
+    /// Returns the pattern from which adaptive powers follow; in cross-validation it counts one point less.
     pub fn pattern(&self, how: Adaptive, leave_out: bool) -> Pattern {
         let area = if how.area > 0.0 { how.area } else { self.area() };
         let points = self.count - usize::from(leave_out);

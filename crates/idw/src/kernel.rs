@@ -6,9 +6,9 @@ use kernels_rs::idw::kernel_weights::FIRST_KERNEL;
 use crate::points::{LEAST_LENGTH, has_square};
 use crate::{Error, Params, Result};
 
-/// A kernel function K of a point's distance d over a bandwidth h, with u = d / h: how much the point weighs. A
-/// constant factor makes no difference, since the value is a weighted mean. All but [`Gaussian`](KernelShape::Gaussian)
-/// end at the bandwidth.
+/// A kernel function K(u), the weight of a point at distance d with the bandwidth h, where u = d / h. A constant factor
+/// makes no difference, since the value is a weighted mean. All but [`Gaussian`](KernelShape::Gaussian) end at the
+/// bandwidth.
 ///
 /// Example: see [`Kernel`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,7 +47,7 @@ pub enum KernelShape {
 pub struct Kernel {
     /// The function.
     pub shape: KernelShape,
-    /// In ground units (metres where coordinates are geographic): positive.
+    /// The bandwidth in ground units (metres where coordinates are geographic); positive.
     pub bandwidth: f64,
 }
 
@@ -59,7 +59,7 @@ impl KernelShape {
 }
 
 impl Kernel {
-    /// Returns a function of the distance over a bandwidth.
+    /// Returns a kernel function with a bandwidth.
     pub fn new(shape: KernelShape, bandwidth: f64) -> Self {
         Self { shape, bandwidth }
     }
@@ -78,7 +78,7 @@ impl Kernel {
             }
     }
 
-    /// Refuses a bandwidth that is no length, and what a kernel function has no use for.
+    /// Refuses a bandwidth that is not a length, and what a kernel function has no use for.
     pub(crate) fn check(self, params: &Params) -> Result<()> {
         let is_length = self.bandwidth >= LEAST_LENGTH && has_square(self.bandwidth);
         let expected = "from 1e-130 to 1e150";

@@ -1,10 +1,10 @@
 //! Inverse distance weighting: the value at a place is the mean of the points' values, each weighted by
 //! `1 / d^power` of its distance d.
 //!
-//! Use it for surfaces from scattered measurements where an interpolation must stay between the measured values.
-//! All points may count for every target ([`Params::default`]), or the nearest ([`Params::nearest`]). A search can
-//! also take those within a radius or an ellipse, or some of each quadrant. The names of the options are
-//! `gdal_grid`'s.
+//! Use it for surfaces from scattered measurements where an interpolation must stay between the measured values. All
+//! points may count for every target ([`Params::default`]), or the nearest ([`Params::nearest`]). A search can also
+//! take the points within a radius or an ellipse, or some points of each quadrant. The names of the options are as in
+//! `gdal_grid`.
 //!
 //! Coordinates are in ground units, or degrees on a sphere, where distances are metres. In place of powers, weights
 //! may be a kernel function of the distance ([`Params::kernel`]).
@@ -49,24 +49,24 @@
 //! - in f32, 1e-5 of the value up to power 4, and above that in proportion to the power;
 //! - in f64, 1e-12 of the value.
 //!
-//! Values of both signs may cancel in their sum. Then the error is as much of their mean magnitude, with the same
-//! weights.
+//! Values of both signs may cancel in their sum. Then the bound holds relative to the weighted mean of their
+//! magnitudes.
 //!
-//! This holds for coordinates of any size, for points dense within metres of an extent of a thousand kilometres, and
-//! for targets however near to points. It also holds where a few values are ten thousand times the others. Three
+//! The bounds hold for coordinates of any size, for clusters within metres in an extent of a thousand kilometres, and
+//! for targets at any distance from points. They also hold where a few values are ten thousand times the others. Three
 //! measures make it so:
 //!
-//! - Places are taken relative to near points before they are rounded.
-//! - A bound finds the sums that rounding still makes too inexact, and they are computed anew in f64.
-//! - Values are taken relative to an offset. Every value is at least as near to the offset as to 0.
+//! - Places become relative to near points before they are rounded.
+//! - A bound finds the sums for which rounding is still too large, and f64 computes these again.
+//! - Values become relative to an offset. Every value is at least as near to the offset as to 0.
 //!
-//! The kernels of the paper, [`Baseline::Naive`] and [`Baseline::Tiled`], are exceptions. On the sphere the chords
-//! of unit vectors tell places apart to 1e-9 m only.
+//! The kernels of the paper, [`Baseline::Naive`] and [`Baseline::Tiled`], are exceptions. On the sphere, chords of unit
+//! vectors resolve places only to 1e-9 m.
 //!
-//! A target on a point gets the point's value exactly, on several their mean, unless there is smoothing. Neighbours
-//! are found by f64 distances; of equal ones the lower index comes first. Weights are relative to the nearest
-//! point's weight, so that no power over- or underflows. Lengths in the plane are squared in f64: coordinates and
-//! the smoothing must be 0 or between 1e-130 and 1e150 ([`Error::Place`]).
+//! Without smoothing, a target on a point gets exactly the point's value; on several points, it gets their mean.
+//! Searches compare distances in f64; among equal distances, the lower index comes first. Weights are relative to the
+//! nearest point's weight, so that no power overflows or underflows. Lengths in the plane are squared in f64:
+//! coordinates and the smoothing must be 0 or between 1e-130 and 1e150 ([`Error::Place`]).
 #![deny(missing_docs)]
 
 mod cpu;
@@ -99,7 +99,7 @@ pub use points::{Input, MAX_POINTS};
 pub use statistics::Statistics;
 pub use validation::{Comparison, PowerParams, Validation, best_power, cross_validate};
 
-/// What was read and left out.
+/// How many points were read and left out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Summary {
@@ -117,13 +117,13 @@ pub struct Summary {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Surface<T> {
-    /// For each column of the points' values the values of the targets.
+    /// For each column of the points' values, the values of the targets.
     pub values: Vec<Vec<T>>,
     /// Where the values lie, if the targets are a grid.
     pub grid: Option<GridSpec>,
     /// Statistics of each target's points, with [`Params::statistics`].
     pub statistics: Option<Statistics<T>>,
-    /// What was read and left out.
+    /// How many points were read and left out.
     pub summary: Summary,
 }
 
@@ -184,7 +184,7 @@ pub fn interpolate<'on, T: Number>(
     )
 }
 
-/// Computes the values of targets from a part of the points. It is for points that do not fit in memory.
+/// Computes the values of targets from a part of the points. Use it for points that do not fit in memory.
 ///
 /// All points count, as in [`interpolate`] without a search; the parts are added up by [`Total`]:
 ///
@@ -213,8 +213,8 @@ pub fn interpolate<'on, T: Number>(
 ///
 /// # Errors
 /// - The errors of [`interpolate`].
-/// - [`Error::Conflict`]: with these parameters a part cannot be summed by itself. They are a search, the adaptive
-///   power, statistics, the kernels of the paper, and powers above 1e300.
+/// - [`Error::Conflict`]: these parameters allow no parts. They are a search, the adaptive power, statistics, the
+///   kernels of the paper, and powers above 1e300.
 pub fn part<'on, T: Number>(
     on: impl Into<On<'on>>,
     input: Input,

@@ -16,8 +16,7 @@ use crate::{Error, Kernel, Result, expansion};
 pub struct Params {
     /// The weight of a point at distance d is 1 / d^power; positive. 1, 2, 3, 4 are fastest.
     pub power: f64,
-    /// Added to every distance as a square: d^2 + smoothing^2. In ground units; 0, or between 1e-130 and
-    /// 1e150.
+    /// Smoothing: the square of a distance becomes d^2 + smoothing^2. In ground units; 0, or between 1e-130 and 1e150.
     pub smoothing: f64,
     /// First half-axis of the search ellipse, in ground units (metres where `geographic`). Both 0: no
     /// limit.
@@ -28,62 +27,62 @@ pub struct Params {
     pub angle: f64,
     /// The most points of a target: its nearest. 0: no limit.
     pub max_points: u32,
-    /// With fewer points a target gets no value, or what `too_few_points` says.
+    /// With fewer points, a target gets no value; `too_few_points` can change this.
     pub min_points: u32,
     /// The most points of each quadrant around the target. 0: no limit.
     pub max_points_per_quadrant: u32,
-    /// With fewer points in any quadrant a target gets no value, or what `too_few_points` says.
+    /// With fewer points in any quadrant, a target gets no value; `too_few_points` can change this.
     pub min_points_per_quadrant: u32,
-    /// What a target without a value gets. On the device that is NaN in any case.
+    /// What a target without a value gets. On the device it always gets NaN.
     pub nodata: f64,
-    /// What becomes of a target with too few points.
+    /// How to treat a target with too few points.
     pub too_few_points: TooFewPoints,
     /// x and y are degrees of longitude and latitude, and distances are on a sphere, in metres.
     pub geographic: bool,
-    /// The power of each target from the pattern of the points around it, instead of `power`.
+    /// Derives the power of each target from the pattern of the points around it, instead of `power`.
     pub adaptive: Option<Adaptive>,
     /// Weights by a kernel function of the distance, instead of a power: the local mean of Nadaraya (1964,
-    /// doi:10.1137/1109020) and Watson (1964, Sankhya A 26, 359-372). It smooths: a target on a point does not have its
-    /// value. Needs a search; a target without a neighbour of positive weight has no value.
+    /// doi:10.1137/1109020) and Watson (1964, Sankhya A 26, 359-372). It smooths: a target on a point does not get the
+    /// point's value. Needs a search; a target without a neighbour of positive weight has no value.
     pub kernel: Option<Kernel>,
-    /// What becomes of points that are not finite.
+    /// How to treat points that are not finite.
     pub non_finite: NonFinite,
     /// How all pairs are summed.
     pub method: Method,
-    /// Whether statistics of the points of each target are given.
+    /// Whether the result has statistics of each target's points.
     pub statistics: bool,
-    /// The range that results are clamped to, and that sums are made relative to. If a point's value lies outside,
-    /// the range grows to include it. `None` takes the range of the points' values. Calls on the device take the
-    /// range of the points' extent instead.
+    /// The range that clamps results, and that gives the offset of sums. If a point's value lies outside, the range
+    /// grows to include it. `None` takes the range of the points' values. Calls on the device take the range of the
+    /// points' extent instead.
     ///
-    /// Give each part of a surface the range of the whole, and the points that the search takes in the order of the
-    /// whole. Then the part has the same bits as the whole:
+    /// To make a surface in parts, give each part the range of the whole. Also give it all points that its search
+    /// needs, in the order of the whole. Then the part has the same bits as the whole:
     ///
     /// - on the CPU, unless a radius alone holds more than 256 points;
-    /// - on a device, where the search takes at most 64 points, or 16 of each quadrant.
+    /// - on a device, if the search takes at most 64 points, or 16 of each quadrant.
     pub value_range: Option<ValueRange>,
 }
 
-/// What becomes of a target with too few points.
+/// How to treat a target with too few points.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TooFewPoints {
     /// It gets no value.
     #[default]
     Nodata,
-    /// It takes the `min_points` nearest, however far and in whatever quadrants they are. If there are fewer points in
-    /// all, it gets no value.
+    /// It takes the `min_points` nearest points, at any distance and in any quadrant. If there are fewer points in all,
+    /// it gets no value.
     Nearest,
 }
 
-/// What becomes of points that are not finite, or have a latitude beyond a pole.
+/// How to treat points that are not finite, or have a latitude beyond a pole.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NonFinite {
     /// They are an error.
     #[default]
     Refuse,
-    /// They are left out, and counted.
+    /// The call leaves these points out, and counts them.
     Skip,
 }
 
@@ -91,25 +90,25 @@ pub enum NonFinite {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Method {
-    /// The expansion where it can serve and there are points and targets enough for it to be faster,
-    /// else the direct sum.
+    /// The expansion, if the parameters allow it and there are enough points and targets for it to be faster; else the
+    /// direct sum.
     #[default]
     Auto,
     /// Every pair of a point and a target, one after the other.
     Direct,
-    /// Groups of points far from a group of targets are replaced by a few nodes each. The result has the accuracy
-    /// that is promised for its type (`docs/internals/idw.md`). Where each point is left out in turn, it has the accuracy of
-    /// f32. The last bits of a target's value depend on the other targets.
+    /// A few nodes replace each group of points that is far from a group of targets. The result has the accuracy that
+    /// the crate states for its type (`docs/internals/idw.md`). Where each point is left out in turn, it has the
+    /// accuracy of f32. The last bits of a target's value depend on the other targets.
     ///
-    /// The expansion takes powers of at most 4, adaptive ones too; on the sphere it takes f32 alone.
+    /// The expansion takes powers of at most 4, adaptive ones too; on the sphere it takes only f32.
     Expansion,
     /// A published method, for comparison.
     Baseline(Baseline),
 }
 
-/// The published methods that [`Method`] is compared with: the kernels of Mei, *Evaluating the Power of GPU Acceleration
-/// for IDW Interpolation Algorithm* (2014, doi:10.1155/2014/171574), for f32 in the plane. Sums are in f32 throughout, so
-/// many points cost accuracy. On the CPU they are [`Method::Direct`].
+/// The published methods that [`Method`] is compared with: the kernels of Mei, *Evaluating the Power of GPU
+/// Acceleration for IDW Interpolation Algorithm* (2014, doi:10.1155/2014/171574), for f32 in the plane. Sums are in f32
+/// throughout, so many points cost accuracy. On the CPU, [`Method::Direct`] replaces them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Baseline {
@@ -127,8 +126,9 @@ pub enum Baseline {
 /// interpolated linearly between the five levels. So a random pattern has a ratio near 1, and the middle level by
 /// default.
 ///
-/// The paper expects half the spacing of the points, which is the distance of the nearest one alone. This crate expects
-/// the mean of as many neighbours as it takes (Thompson 1956, doi:10.2307/1933159). With one neighbour both are the same.
+/// The paper expects half the spacing of the points, which is the distance of only the nearest point. This crate
+/// expects the mean distance of as many neighbours as it measures (Thompson 1956, doi:10.2307/1933159). With one
+/// neighbour both are the same.
 ///
 /// ```
 /// use gpu_core::{Device, Points, Targets};
@@ -144,7 +144,7 @@ pub enum Baseline {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Adaptive {
-    /// Neighbours that the pattern is taken from; positive.
+    /// The number of neighbours whose pattern counts; positive.
     pub neighbours: u32,
     /// The powers, from a clustered pattern to a dispersed one; positive.
     pub levels: [f64; 5],
@@ -206,7 +206,7 @@ impl Default for Params {
 }
 
 impl Params {
-    /// The `max_points` nearest points, at power 2.
+    /// Returns parameters that take the `max_points` nearest points, at power 2.
     pub fn nearest(max_points: u32) -> Self {
         Self { max_points, ..Self::default() }
     }
@@ -247,7 +247,7 @@ impl Params {
         }
     }
 
-    /// Sets the range of the whole: the field of that name.
+    /// Sets the field `value_range`: the range of the whole.
     #[must_use]
     pub fn value_range(self, value_range: impl Into<Option<ValueRange>>) -> Self {
         Self { value_range: value_range.into(), ..self }

@@ -1,4 +1,4 @@
-//! Sums over all points, where these come in parts.
+//! Sums over all points, if the points come in parts.
 
 use gpu_core::parallel::{self, FINE};
 use gpu_core::{GridSpec, host_memory};
@@ -7,28 +7,28 @@ use kernels_rs::idw::part::{Weight, mean};
 use crate::points::check_len;
 use crate::{Error, Number, Params, Result, Summary, Surface};
 
-/// The values of targets from a part of the points: for each target the weighted mean, and its weight.
+/// The values of targets from a part of the points: for each target, the weighted mean and its weight.
 ///
 /// Example: see [`part`](crate::part()).
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Part<T> {
-    /// For each column of the points' values the weighted means of the targets; NaN where the part has no point.
+    /// For each column of the points' values, the weighted means of the targets; NaN where the part has no point.
     pub values: Vec<Vec<T>>,
-    /// The sum of the weights for each target, distances in ground units (metres on the sphere).
+    /// The sum of the weights for each target. Weights take distances in ground units (metres on the sphere).
     pub weights: Vec<Weight>,
     /// Where the targets lie, if they are a grid.
     pub grid: Option<GridSpec>,
-    /// What was read and left out. Here `nodata` counts targets without a mean.
+    /// How many points were read and left out. Here `nodata` counts targets without a mean.
     pub summary: Summary,
 }
 
-/// The parts of the points that were added so far: for each target the mean over them all.
+/// The total of the parts that were added so far: for each target, the mean over all of their points.
 ///
-/// A part's mean is the value that [`interpolate`](crate::interpolate) gives of its points. Means are added in f64,
-/// weighted by their sums of weights. So the result is as accurate as one call over all points. The order of the parts
-/// changes only the last bits of the result. The same parts in the same order add up to the same bits, on every
-/// processor.
+/// A part's mean is the value that [`interpolate`](crate::interpolate) computes from its points. The total is their
+/// mean in f64, weighted by the sums of weights. So the total is as accurate as one call over all points. The order of
+/// the parts changes only the last bits of the result. The same parts in the same order add up to the same bits, on
+/// every processor.
 ///
 /// Memory: 16 bytes a target, and 8 for each column of values.
 ///
@@ -43,18 +43,18 @@ pub struct Total {
 }
 
 impl Total {
-    /// A sum of no parts yet.
+    /// Returns a total without parts.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a part. The first says how many targets and columns of values there are.
+    /// Adds a part. The first part decides how many targets and columns of values there are.
     ///
     /// Work: two additions and two powers a target and column.
     ///
     /// # Errors
-    /// [`gpu_core::Error::Length`] for a part of other targets or columns, [`Error::Conflict`] for one on another grid,
-    /// [`Error::Core`] where memory fails.
+    /// [`gpu_core::Error::Length`] for a part with other targets or columns, [`Error::Conflict`] for a part on another
+    /// grid, [`Error::Core`] where memory fails.
     pub fn add<T: Number>(&mut self, part: &Part<T>) -> Result<()> {
         let count = part.weights.len();
         if self.means.is_empty() {

@@ -11,7 +11,7 @@ use crate::{Error, NonFinite, Number, Params, Result};
 
 /// Points, and where to interpolate them.
 ///
-/// Both are data, and may differ from call to call where the parameters stay: so neither is a parameter.
+/// Both are data, not parameters: they may differ from call to call while the parameters stay the same.
 ///
 /// Example: see [`interpolate`](crate::interpolate).
 #[derive(Clone, Copy, Debug)]
@@ -24,7 +24,7 @@ pub struct Input<'a> {
 }
 
 impl<'a> Input<'a> {
-    /// Points at targets: a [`GridSpec`], or [`Targets::Points`].
+    /// Returns an input of points, and targets: a [`GridSpec`] or [`Targets::Points`].
     pub fn new(points: Points<'a>, targets: impl Into<Targets<'a>>) -> Self {
         Self { points, targets: targets.into() }
     }
@@ -126,7 +126,7 @@ pub(crate) struct Data<'a> {
     pub y: Cow<'a, [f64]>,
     pub values: Vec<Cow<'a, [f64]>>,
     pub ranges: Vec<Range>,
-    /// The points' own indices, where some were left out.
+    /// The points' indices as given, if some points were left out.
     pub kept: Option<Vec<u32>>,
     /// Points left out.
     pub skipped: u64,
@@ -134,7 +134,7 @@ pub(crate) struct Data<'a> {
 }
 
 impl<'a> Data<'a> {
-    /// Checks the points. Points that are not finite are left out or refused.
+    /// Checks the points. Leaves out points that are not finite, or refuses them.
     pub fn of(points: Points<'a>, params: &Params) -> Result<Self> {
         let n = points.x.len();
         if points.values.is_empty() {
@@ -172,7 +172,7 @@ impl<'a> Data<'a> {
         self.x.len()
     }
 
-    /// Refuses what the type of the results cannot hold, and names the value.
+    /// Checks that the type of the results can hold all values; the error names the value that does not fit.
     pub fn require_type<T: Number>(&self, params: &Params) -> Result<()> {
         let Err(error) = require_type::<T>(&self.ranges, params) else { return Ok(()) };
         let of_column = |column: &Cow<[f64]>| {
@@ -183,7 +183,7 @@ impl<'a> Data<'a> {
         Err(self.values.iter().find_map(of_column).unwrap_or(error))
     }
 
-    /// Whether the first value of each point is one of f32, with its digits.
+    /// Whether f32 holds the first value of each point exactly.
     pub fn is_of_f32(&self) -> bool {
         let column = &self.values[0];
         let is_lost = |i: usize| {
@@ -194,7 +194,7 @@ impl<'a> Data<'a> {
         parallel::first(column.len(), FINE, is_lost).is_none()
     }
 
-    /// The same points with the first of their values alone.
+    /// Returns the same points with only their first value.
     #[cfg(feature = "cuda")]
     pub fn with_first_value(&self) -> Data<'_> {
         let values = self.values.iter().take(1).map(|column| Cow::Borrowed(&column[..]));
@@ -238,8 +238,8 @@ impl Range {
         if values.is_empty() { Self::NONE } else { Self::between(low, high) }
     }
 
-    /// Returns the offset of a target's sums: 0 for a target that takes the value of points, which no rounding may
-    /// change.
+    /// Returns the offset of a target's sums. It is 0 for a target on points, so that rounding does not change their
+    /// value.
     #[inline(always)]
     pub fn offset_of(&self, is_exact: bool) -> f64 {
         if is_exact { 0.0 } else { self.offset }
@@ -248,7 +248,7 @@ impl Range {
     /// The range of no values.
     pub const NONE: Self = Self { offset: 0.0, low: 0.0, high: 0.0 };
 
-    /// The range from a lowest value to a highest.
+    /// Returns the range from a lowest to a highest value.
     pub fn between(low: f64, high: f64) -> Self {
         // The middle, but never farther from a value than 0 is. For values of one sign, f32 then loses only a share of
         // the weighted magnitudes in a sum of weighted differences. This holds however few values make the range wide.

@@ -20,12 +20,12 @@ pub(crate) struct Search {
     pub too_few_points: TooFewPoints,
     /// The farthest distance: on the ground; on the sphere the chord. Infinite where there is no limit.
     pub reach: f64,
-    /// The same on the sphere as an angle.
+    /// The farthest distance on the sphere as an angle.
     pub arc: f64,
     pub ellipse: Option<Ellipse>,
-    /// Half extents of the box of everything within reach.
+    /// Half the sides of the box around everything within reach.
     pub extent: [f64; 2],
-    /// A target with more points than these has no list of them, since they can be summed without one.
+    /// The most points of a target's list; sums over more points need no list.
     pub many: usize,
 }
 
@@ -65,7 +65,7 @@ impl Ellipse {
         let holds_middle = x[0] <= 0.0 && x[1] >= 0.0 && y[0] <= 0.0 && y[1] >= 0.0;
         let across = x.map(|dx| form(dx, (-xy * dx / (2.0 * yy)).clamp(y[0], y[1]), xy));
         let along = y.map(|dy| form((-xy * dy / (2.0 * xx)).clamp(x[0], x[1]), dy, xy));
-        // What is no number misses nothing.
+        // What is not a number misses nothing.
         let is_outside = |least: f64| least - rounding > 1.0;
         !holds_middle && across.into_iter().chain(along).all(is_outside)
     }
@@ -113,7 +113,7 @@ impl Search {
         search
     }
 
-    /// The search for the points to fall back on with [`TooFewPoints::Nearest`]: how many, however far.
+    /// Returns the search of [`TooFewPoints::Nearest`]: it takes a number of points at any distance.
     pub fn fallback(&self) -> u32 {
         let of_quadrants = if self.quadrants { self.min_per_quadrant.saturating_mul(4) } else { 0 };
         self.min_points.max(of_quadrants).max(1)

@@ -7,7 +7,7 @@ use crate::points::Range;
 use crate::{Error, Number, Result};
 
 /// Statistics of the points that count for each target, and of their first value. Distances are in ground units, values
-/// in their own. NaN where a target has no point.
+/// in the values' unit. NaN where a target has no point.
 ///
 /// ```
 /// use gpu_core::{Device, Points, Targets};
@@ -33,7 +33,7 @@ pub struct Statistics<T> {
     pub max: Vec<T>,
     /// The mean of the values, unweighted.
     pub mean: Vec<T>,
-    /// Their standard deviation (over their number, not one less).
+    /// The standard deviation of the values (divided by their number, not by one less).
     pub deviation: Vec<T>,
     /// The distance to the nearest point; metres on the sphere.
     pub nearest_distance: Vec<T>,

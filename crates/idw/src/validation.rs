@@ -1,4 +1,4 @@
-//! Leave-one-out cross-validation: how well each point follows from the others.
+//! Leave-one-out cross-validation: how well the other points predict each point.
 
 use gpu_core::{On, Points};
 
@@ -9,12 +9,12 @@ use crate::{Error, Params, Result, leave_one_out};
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Validation {
-    /// For each point given, the value that the others predict for it, less its first value. NaN where the point was
-    /// skipped, or the others give no value.
+    /// For each given point, the value that the others predict minus the point's first value. NaN where the point was
+    /// left out, or the others predict no value.
     pub errors: Vec<f64>,
     /// Points that got a value.
     pub count: u64,
-    /// The root of the mean squared error; NaN where no point got a value, like the next two.
+    /// The root mean square error; NaN if no point got a value, as for the next two fields.
     pub rmse: f64,
     /// The mean of the errors' magnitudes.
     pub mean_absolute: f64,
@@ -30,12 +30,12 @@ pub struct Validation {
 pub struct PowerParams {
     /// The powers.
     pub powers: Vec<f64>,
-    /// How to interpolate. Its power and its adaptive power are ignored.
+    /// How to interpolate. Cross-validation ignores its power and its adaptive power.
     pub interpolation: Params,
 }
 
 impl PowerParams {
-    /// These powers, with the default of all else.
+    /// Returns parameters with these powers, and defaults otherwise.
     pub fn new(powers: impl Into<Vec<f64>>) -> Self {
         Self { powers: powers.into(), interpolation: Params::default() }
     }
@@ -49,8 +49,7 @@ impl PowerParams {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Comparison {
-    /// The power with the least root mean squared error, the lowest of equals; `None` where no power
-    /// gives a value.
+    /// The power with the least root mean square error; the lowest of equal powers. `None` if no power gives a value.
     pub best: Option<f64>,
     /// Each power with its cross-validation, in the order given.
     pub all: Vec<(f64, Validation)>,
@@ -58,11 +57,10 @@ pub struct Comparison {
 
 /// Interpolates the first value of each point from all other points.
 ///
-/// The result is computed in f64. If far points are expanded, it is within 1e-5 of the value that the other
-/// points make. [`Method::Auto`](crate::Method::Auto) expands from 8192 points on, if all of them count and the
-/// power is at most 4.
+/// The result is computed in f64. If the method expands far points, the result is within 1e-5 of the exact prediction.
+/// [`Method::Auto`](crate::Method::Auto) expands from 8192 points on, if all of them count and the power is at most 4.
 ///
-/// Several points in one place predict each other. Work: as for an interpolation at the points.
+/// Several points in one place predict each other. Cost: as for an interpolation at the points.
 ///
 /// ```
 /// use gpu_core::{Device, Points};

@@ -1,4 +1,4 @@
-//! Where to take the next samples of a soil: each where the kriging variance is the greatest, given all samples before it.
+//! Where to take the next samples of a soil: each at the greatest kriging variance, given all previous samples.
 //!
 //! `cargo run --package kriging --example next_samples`
 

@@ -13,14 +13,14 @@ const MAX_LAGS: u32 = 10_000;
 /// The most points of a sample: this many have 5e11 pairs.
 const MAX_SAMPLE: u32 = 1_000_000;
 
-/// How an empirical variogram is made.
+/// How to make an empirical variogram.
 ///
 /// Example: see [`Empirical`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct EmpiricalParams {
-    /// Pairs of points farther from each other do not count; 0 for a third of the diagonal of the points' bounding box, as in
-    /// gstat.
+    /// Pairs of points farther apart than this do not count; 0 means a third of the diagonal of the points' bounding
+    /// box, as in gstat.
     pub cutoff: f64,
     /// The distances up to the cutoff are divided into this many lags of equal width.
     pub lags: u32,
@@ -55,7 +55,7 @@ impl EmpiricalParams {
     }
 }
 
-/// The pairs whose distances lie between two bounds.
+/// A lag: the pairs whose distances lie between two bounds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Lag {
     /// How many pairs.
@@ -93,9 +93,9 @@ pub struct Empirical {
 }
 
 impl Empirical {
-    /// Makes the empirical variogram of the first value of points, on all cores: the same bits on any number of them.
-    /// If there are more points than a sample has, a [`Sample`] of them counts. Cost: half the square of the points
-    /// taken; 10,000 points have 5e7 pairs.
+    /// Makes the empirical variogram of the points' first value, on all cores. The bits do not depend on the number of
+    /// cores. If there are more points than [`Sample`] takes, it uses a sample of them. Cost: half the square of the
+    /// points taken; 10,000 points have 5e7 pairs.
     ///
     /// # Errors
     /// The errors of [`interpolate`](crate::interpolate) for the points; [`gpu_core::Error::Parameter`] and
@@ -109,7 +109,7 @@ impl Empirical {
 }
 
 /// A random sample of points that come in parts: the points whose coordinates and first value have the least hashes
-/// with the seed. So the sample is the same in whatever order and parts they come.
+/// with the seed. So the sample does not depend on the order and the parts in which points come.
 ///
 /// ```
 /// use gpu_core::{Points, Silent};

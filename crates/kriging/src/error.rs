@@ -45,7 +45,7 @@ pub enum Error {
     /// A variogram without a sill: nothing varies.
     #[error("the variogram has no sill: the nugget and all structures are 0")]
     NoSill,
-    /// A text that is no variogram.
+    /// A text that is not a variogram.
     #[error("{text:?} is not a variogram: {reason}")]
     Syntax {
         /// As given.

@@ -1,8 +1,8 @@
 //! Models fitted to empirical variograms.
 //!
-//! For a given range, nugget and sill follow by linear least squares, neither below 0. A search finds the range: first
-//! the least error among ranges that rise by a few percent, then golden sections around it. So no start is needed, and
-//! the result is the same for everybody.
+//! For a given range, linear least squares give nugget and sill, neither below 0. A search finds the range: first the
+//! least error among ranges that rise by a few percent, then golden sections around it. So the caller gives no starting
+//! values, and the result depends on the variogram alone.
 
 use crate::{Empirical, Error, Lag, Model, Result, Variogram};
 
@@ -38,9 +38,9 @@ pub struct Fitted {
 const STEPS: u32 = 200;
 
 impl Variogram {
-    /// Fits a nugget and one structure to an empirical variogram. The structure has the given model with the least
-    /// error, or the first of equal ones. The errors' weights are gstat's default, the number of pairs divided by the
-    /// square of their distance.
+    /// Fits a nugget and one structure to an empirical variogram. The structure has the model with the least error
+    /// among those given; the first of equal models. The errors' weights are gstat's default, the number of pairs
+    /// divided by the square of their distance.
     ///
     /// # Errors
     /// [`Error::Fit`] without models, with fewer than three lags above distance 0, without a semivariance above 0, or
@@ -58,7 +58,7 @@ impl Variogram {
         let best = fits.reduce(|best, fit| if fit.error < best.error { fit } else { best });
         let best = best.ok_or(Error::Fit { reason: "the list of models is empty" })?;
         let is_good = best.error.is_finite() && best.variogram.check().is_ok();
-        is_good.then_some(best).ok_or(Error::Fit { reason: "its numbers are beyond f64" })
+        is_good.then_some(best).ok_or(Error::Fit { reason: "its numbers overflow f64" })
     }
 }
 

@@ -65,7 +65,7 @@ pub struct Input<'a> {
 }
 
 impl<'a> Input<'a> {
-    /// Points at targets: a [`GridSpec`], or [`DeviceTargets::points`].
+    /// Returns an input of points, and targets: a [`GridSpec`] or [`DeviceTargets::points`].
     pub fn new(points: DevicePoints<'a>, targets: impl Into<DeviceTargets<'a>>) -> Self {
         Self { points, targets: targets.into() }
     }
@@ -122,9 +122,9 @@ pub fn interpolate(
     Index::new(workspace, &input.points)?.interpolate(workspace, input.targets, params)
 }
 
-/// Points on the device, in the order of a search for their nearest.
+/// Points on the device, sorted for searches of nearest neighbours.
 ///
-/// It holds copies: the points may change or go.
+/// It holds copies, so the caller may change or free the points.
 ///
 /// ```
 /// use gpu_core::{DeviceChoice, Extent, Gpu, GridSpec, Points, UploadedPoints};
@@ -188,7 +188,7 @@ impl Index {
         self.tree.as_ref().map_or(0, DeviceIndex::len)
     }
 
-    /// Whether there is no point.
+    /// Whether there are no points.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

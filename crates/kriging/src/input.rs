@@ -35,7 +35,7 @@ impl<'a> Input<'a> {
     }
 }
 
-/// Refuses points that are no places with values.
+/// Refuses points that are not places with values.
 pub(crate) fn check_points(points: &Points) -> Result<()> {
     points.check_lengths()?;
     require_at_most("points", points.len() as u64, MAX_POINTS)?;
@@ -66,7 +66,7 @@ fn check_targets(targets: &Targets) -> Result<()> {
     }
 }
 
-/// Refuses a grid whose cells are no places, or too many.
+/// Refuses a grid whose cells are not places, or too many.
 pub(crate) fn check_grid(grid: GridSpec) -> Result<()> {
     let GridSpec { origin_x, origin_y, cell_size, width, height } = grid;
     GridSpec::new(origin_x, origin_y, cell_size, width, height)?;

@@ -1,8 +1,8 @@
 //! Ordinary kriging: the value at a place is a weighted mean of the nearest points' values. The weights make it unbiased, with the
 //! least variance of its error under a variogram. That variance is a result, too.
 //!
-//! It is for surfaces from scattered measurements whose error matters. Give a [`Variogram`], or fit one
-//! ([`Variogram::fit`]) to the points' empirical variogram ([`Empirical::of`]). Coordinates are in any plane unit.
+//! Use it for surfaces from scattered measurements if the error of the surface matters. Give a [`Variogram`], or fit
+//! one ([`Variogram::fit`]) to the points' empirical variogram ([`Empirical::of`]). Coordinates are in any plane unit.
 //! Degrees of longitude and latitude are not plane: project them first.
 //!
 //! ```
@@ -39,11 +39,12 @@
 //!
 //! # Conventions
 //!
-//! - The nugget is a property of the values, no error of measurement: a target on a point has the point's value, exactly, and
-//!   the variance 0.
-//! - Points at one place count once, with their mean. A point does not count if nearer points determine it but for
-//!   rounding (`LEAST_PIVOT` in `kernels_rs::kriging::system`). So no system is singular.
-//! - A target with fewer points than [`Params::min_points`] has no value. With one point it has that value.
+//! - The nugget is a property of the values, not an error of measurement. So a target on a point has exactly the
+//!   point's value, and the variance 0.
+//! - Points at one place count as one point with their mean value. A point does not count if nearer points determine it
+//!   up to rounding (`LEAST_PIVOT` in `kernels_rs::kriging::system`). So no system is singular.
+//! - A target with fewer points than [`Params::min_points`] has no value. With one point, a target has that point's
+//!   value.
 //! - CPU and GPU give the same bits. A target's bits depend on its neighbours alone, not on other targets.
 #![deny(missing_docs)]
 
@@ -70,7 +71,7 @@ pub use params::{MAX_NEIGHBOURS, Params};
 pub use validation::{Validation, cross_validate};
 pub use variogram::{Anisotropy, MAX_STRUCTURES, Model, Structure, Variogram};
 
-/// What was read, and what has no value.
+/// How many points were read, and how many targets have no value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Summary {
@@ -93,7 +94,7 @@ pub struct Surface {
     pub variances: Vec<f64>,
     /// Where the values lie, if the targets are a grid.
     pub grid: Option<GridSpec>,
-    /// What was read, and what has no value.
+    /// How many points were read, and how many targets have no value.
     pub summary: Summary,
 }
 
@@ -134,12 +135,12 @@ impl Surface {
     }
 }
 
-/// Interpolates points at targets, with the variance of each.
+/// Interpolates points at targets, and computes the kriging variance of each target.
 ///
 /// Without points, every target is NODATA.
 ///
-/// Cost for each target with n neighbours: a search for these, n^2 / 2 values of the variogram, and n^3 / 6 + 1.5 n^2
-/// products and differences.
+/// Cost for each target with n neighbours: the search for the neighbours, n^2 / 2 values of the variogram, and n^3 / 6
+/// + 1.5 n^2 products and differences.
 ///
 /// ```
 /// use gpu_core::{Device, Points, Targets};

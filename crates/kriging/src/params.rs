@@ -24,7 +24,7 @@ pub struct Params {
     /// How many points count for a target, the nearest ones: 1 to [`MAX_NEIGHBOURS`]. Among equally near points, those
     /// with the lower index count.
     pub max_points: u32,
-    /// A target with fewer points has no value. At least one is always needed.
+    /// A target with fewer points has no value. A target always needs at least one point.
     pub min_points: u32,
     /// Only points within this distance count, whatever the anisotropy; 0 for all.
     pub radius: f64,

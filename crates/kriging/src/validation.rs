@@ -1,5 +1,5 @@
-//! Leave-one-out cross-validation: how well each point follows from the others, and whether the variances are as large as the
-//! errors.
+//! Leave-one-out cross-validation: how well the other points predict each point, and whether the variances are as large
+//! as the errors.
 
 use gpu_core::{On, Points};
 
@@ -10,9 +10,10 @@ use crate::{Params, Result, leave_one_out};
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Validation {
-    /// For each point the value that the others predict for it, less its first value. NaN where they give no value.
+    /// For each point, the value that the others predict minus the point's first value. NaN where the others predict no
+    /// value.
     pub errors: Vec<f64>,
-    /// The kriging variance of each; NaN where they give no value.
+    /// The kriging variance of each; NaN where the others predict no value.
     pub variances: Vec<f64>,
     /// Points that got a value.
     pub count: u64,

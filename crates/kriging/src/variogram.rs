@@ -1,4 +1,4 @@
-//! Variograms: how much values differ with the distance.
+//! Variograms: how much values differ, by the distance between their places.
 
 use std::fmt;
 use std::str::FromStr;
@@ -36,7 +36,7 @@ impl Model {
     /// All models.
     pub const ALL: [Self; 3] = [Self::Spherical, Self::Exponential, Self::Gaussian];
 
-    /// Its name, as [`Variogram`]'s texts have it.
+    /// Its name in the text form of a [`Variogram`].
     pub fn name(self) -> &'static str {
         match self {
             Self::Spherical => "spherical",
@@ -45,7 +45,7 @@ impl Model {
         }
     }
 
-    /// The share of the sill that is reached at a distance in units of the range.
+    /// Returns the share of the sill that the structure reaches at a distance, in units of the range.
     pub fn rise(self, ratio: f64) -> f64 {
         let mut alone = Correlation::default();
         alone.set(0, self.number(), 1.0, 1.0);
@@ -68,9 +68,9 @@ impl Model {
 pub struct Structure {
     /// How the semivariance rises with the distance.
     pub model: Model,
-    /// The value that it rises to: the partial sill, in squared units of the values.
+    /// The partial sill, to which the structure rises, in squared units of the values.
     pub sill: f64,
-    /// The range parameter, in units of the coordinates: gstat's.
+    /// The range parameter, in units of the coordinates, as in gstat.
     pub range: f64,
 }
 
@@ -92,12 +92,12 @@ pub struct Anisotropy {
     pub ratio: f64,
 }
 
-/// A variogram: half the mean squared difference of values by the distance of their places.
+/// A variogram: half the mean squared difference of two values, as a function of the distance between their places.
 ///
 /// It is 0 at distance 0. At larger distances it is the nugget plus up to [`MAX_STRUCTURES`] structures. The parameters
 /// are as in gstat's `vgm`: a structure's sill is its partial sill, and the range of an exponential or Gaussian
 /// structure is `a` in `exp(-h / a)` and `exp(-(h / a)^2)`. With an [`Anisotropy`], vectors are first stretched across
-/// its azimuth by 1 / ratio. So ranges hold along the azimuth.
+/// its azimuth by 1 / ratio. So ranges are measured along the azimuth.
 ///
 /// ```
 /// use kriging::{Model, Variogram};
@@ -116,7 +116,7 @@ pub struct Variogram {
 }
 
 impl Variogram {
-    /// Returns a variogram that is a nugget alone: the semivariance at any distance above 0, in squared units of the
+    /// Returns a variogram that has only a nugget: the semivariance at any distance above 0, in squared units of the
     /// values.
     pub fn new(nugget: f64) -> Self {
         Self { nugget, structures: Vec::new(), anisotropy: None }
@@ -150,7 +150,7 @@ impl Variogram {
         self.anisotropy
     }
 
-    /// Returns the value that it rises to: the nugget and all partial sills.
+    /// Returns the sill: the sum of the nugget and all partial sills.
     pub fn sill(&self) -> f64 {
         self.structures.iter().fold(self.nugget, |sum, structure| sum + structure.sill)
     }
@@ -236,12 +236,12 @@ impl FromStr for Variogram {
         let mut variogram = Self::new(0.0);
         for term in terms(text) {
             let (name, numbers) = term.split_once(':').ok_or_else(|| {
-                wrong(format!("{term:?} is no NAME:NUMBERS, as spherical:0.9,250 is"))
+                wrong(format!("{term:?} is not NAME:NUMBERS, such as spherical:0.9,250"))
             })?;
             let numbers = numbers.split(',').map(|number| number.trim().parse::<f64>());
             let numbers: Vec<f64> = numbers
                 .collect::<std::result::Result<_, _>>()
-                .map_err(|_| wrong(format!("{term:?} has something that is no number")))?;
+                .map_err(|_| wrong(format!("{term:?} has a part that is not a number")))?;
             let name = name.trim().to_ascii_lowercase();
             let model = Model::ALL.into_iter().find(|model| model.name() == name);
             variogram = match (name.as_str(), model, &numbers[..]) {
@@ -250,13 +250,14 @@ impl FromStr for Variogram {
                 (_, Some(model), &[sill, range]) => variogram.structure(model, sill, range),
                 ("nugget" | "anisotropy", ..) | (_, Some(_), _) => {
                     return Err(wrong(format!(
-                        "{term:?} has {} numbers; a nugget has one, all else two",
+                        "{term:?} has {} numbers: a nugget has one, a structure two",
                         numbers.len()
                     )));
                 }
                 _ => {
                     return Err(wrong(format!(
-                        "{name:?} is none of nugget, spherical, exponential, gaussian and anisotropy"
+                        "unknown structure {name:?}: use nugget, spherical, exponential, gaussian \
+                         or anisotropy"
                     )));
                 }
             };

@@ -1,4 +1,4 @@
-//! How much water a reservoir holds at each level: soundings in, the table that its operators need out.
+//! How much water a reservoir holds at each level: it turns soundings into the table that operators need.
 //!
 //! `cargo run --package nni-grid --example reservoir`
 

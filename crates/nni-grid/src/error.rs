@@ -7,7 +7,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A value is finite, but not as an f32.
+    /// A value is beyond the range of f32.
     #[error("value {index} is {value:e}, beyond what an f32 holds")]
     Value {
         /// The first such point, from 0.
@@ -15,7 +15,7 @@ pub enum Error {
         /// As given.
         value: f64,
     },
-    /// The range of values is none, or beyond what an f32 holds.
+    /// The range of values is empty, or beyond the range of f32.
     #[error("the range of values from {min:e} to {max:e} is empty, or does not fit an f32")]
     ValueRange {
         /// As given.
@@ -41,13 +41,13 @@ pub enum Error {
         /// As given.
         query_radius: f64,
     },
-    /// [`Dependence`](crate::Dependence) does not know which points a part of such a DEM depends on.
+    /// [`Dependence`](crate::Dependence) cannot tell which points a part of such a DEM depends on.
     #[error("Dependence does not support {what}: interpolate all points at once")]
     Dependence {
         /// What was asked for.
         what: &'static str,
     },
-    /// These weights allow no finite query radius.
+    /// These weights need an infinite query radius.
     #[error("{weights:?} weights need an infinite query radius, not {query_radius}")]
     WeightsRadius {
         /// As given.
@@ -58,19 +58,20 @@ pub enum Error {
     /// A TIN has no pixels.
     #[error("linear weights need the exact method: use Method::Exact")]
     LinearOnPixels,
-    /// These weights have no such layers.
+    /// These weights do not support counts or deviations.
     #[error("counts and deviations need Sibson's weights, not {weights:?}")]
     WeightsLayers {
         /// As given.
         weights: crate::Weights,
     },
-    /// The streaming path gives only values and counts, of one value, by Sibson's weights on pixels.
+    /// Streaming supports only the method on pixels by Sibson's weights, with points of one value, and returns only
+    /// values and counts.
     #[error("interpolate_into does not support {what}: use interpolate")]
     NotPlain {
         /// What it was to give.
         what: &'static str,
     },
-    /// The Voronoi raster has more pixels than indices can name.
+    /// The Voronoi raster has more pixels than indices can number.
     #[error("a raster of {width} x {height} pixels is too large")]
     TooLarge {
         /// Pixels in x.
@@ -80,8 +81,9 @@ pub enum Error {
     },
     /// The coordinates of points and cells, as whole numbers of the least unit of which all are multiples, have too many bits.
     #[error(
-        "coordinates between {least:e} and {greatest:e} in magnitude need {bits} bits, and the exact method takes {most}: \
-         leave out the farthest points, or round the smallest coordinates to 0"
+        "coordinates between {least:e} and {greatest:e} in magnitude need {bits} bits, but the \
+         exact method takes at most {most}: leave out the farthest points, or round the smallest \
+         coordinates to 0"
     )]
     Range {
         /// The least magnitude but 0.
@@ -93,19 +95,19 @@ pub enum Error {
         /// The most.
         most: u32,
     },
-    /// A name that is none of the policies.
+    /// The name of an unknown policy.
     #[error("unknown policy \"{name}\" for points in one pixel: use mean, min, max, first or last")]
     UnknownDuplicates {
         /// As given.
         name: String,
     },
-    /// A name that is none of the methods.
+    /// The name of an unknown method.
     #[error("unknown method \"{name}\": use exact or pixels")]
     UnknownMethod {
         /// As given.
         name: String,
     },
-    /// A name that is none of the weights.
+    /// The name of unknown weights.
     #[error("unknown weights \"{name}\": use sibson, laplace, c1 or linear")]
     UnknownWeights {
         /// As given.

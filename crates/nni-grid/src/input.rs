@@ -1,4 +1,4 @@
-//! What a caller gives to be interpolated, checked.
+//! The input of an interpolation, and its checks.
 
 use gpu_core::parallel::{self, FINE};
 use gpu_core::{Bounds, Extent, GridSpec, GridView, Points, ValueRange};
@@ -15,7 +15,7 @@ pub struct Input<'a> {
     pub points: Points<'a>,
     /// The cells of the DEM.
     pub grid: GridSpec,
-    /// For each cell, whether it may have a value: not 0.
+    /// For each cell, whether it may have a value: 0 means no.
     pub mask: Option<GridView<'a, u8>>,
 }
 
@@ -25,7 +25,8 @@ impl<'a> Input<'a> {
         Self { points, grid, mask: None }
     }
 
-    /// Leaves out the cells where the mask is 0. With the feature `geo`, `gpu_core::geo::mask` makes one of polygons.
+    /// Leaves out the cells where the mask is 0. With the feature `geo`, `gpu_core::geo::mask` makes a mask from
+    /// polygons.
     pub fn mask(self, mask: impl Into<GridView<'a, u8>>) -> Self {
         Self { mask: Some(mask.into()), ..self }
     }

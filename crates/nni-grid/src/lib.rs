@@ -1,4 +1,4 @@
-//! Natural neighbour interpolation of scattered points onto a grid: LiDAR points in, a DEM out.
+//! Natural neighbour interpolation of scattered points onto a grid, such as from LiDAR points to a DEM.
 //!
 //! A natural neighbour estimate at a query point is a weighted mean of the sites' values. The query point's Voronoi
 //! cell, inserted among the cells of the sites, would take an area from each of its neighbours. That area is the
@@ -41,7 +41,7 @@
 //! - The Voronoi raster may be finer than the DEM (`supersample`).
 //! - Several points in a pixel merge by a stated policy.
 //! - A query on a site gives that site's value.
-//! - Pixels as far from one site as from another count for both sides.
+//! - A pixel that is equally far from two sites counts for both.
 //!
 //! By either method, cells farther than [`Params::max_distance`] from the nearest point have no value, so that a
 //! lake stays NODATA. The exact method gives every other cell the weights of all its natural neighbours, however
@@ -80,7 +80,7 @@ pub use input::Input;
 pub use params::{Duplicates, Fill, MAX_SIDE, MAX_SUPERSAMPLE, Method, Params, Weights};
 pub use value_scale::ValueScale;
 
-/// What was read, merged and left out.
+/// How many points were read, merged and left out.
 ///
 /// Example: see [`interpolate`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -88,17 +88,17 @@ pub use value_scale::ValueScale;
 pub struct Summary {
     /// Points given.
     pub points: u64,
-    /// Points outside the grid. The method on pixels skips them; the exact one uses them.
+    /// Points outside the grid. The method on pixels skips them; the exact method uses them.
     pub outside: u64,
     /// Sites: places with points, or with the method on pixels occupied pixels.
     pub sites: u64,
-    /// Points that share their place, or their pixel, with the one that made the site.
+    /// Points that share the place or the pixel of a site with an earlier point.
     pub merged: u64,
     /// Cells without a value, of each raster of values.
     pub nodata: u64,
 }
 
-/// A DEM on the host: a raster for each column of values, and what goes with all of them.
+/// A DEM on the host: a raster for each column of values, and the layers that belong to all columns.
 ///
 /// Example: see [`interpolate`].
 #[derive(Clone, Debug)]
@@ -117,7 +117,7 @@ pub struct Dem {
     pub distances: Option<Grid<f32>>,
     /// The local-coordinates deviation of each cell, in cells, with [`Params::deviations`].
     pub deviations: Option<Grid<f32>>,
-    /// How many points were read, merged and left out. If points have no values nothing is read.
+    /// How many points were read, merged and left out. If points have no values, the call reads none.
     pub summary: Summary,
 }
 

@@ -14,7 +14,7 @@ pub const MAX_SUPERSAMPLE: u32 = 8;
 /// The most pixels on a side of the Voronoi raster: positions in half pixels are `i32`.
 pub const MAX_SIDE: u64 = 1 << 29;
 
-/// Which value a site gets when several points lie in its pixel.
+/// The value of a site if several points share its place or pixel.
 ///
 /// ```
 /// use gpu_core::{Device, GridSpec, Points};
@@ -32,7 +32,7 @@ pub const MAX_SIDE: u64 = 1 << 29;
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Duplicates {
-    /// Their mean, rounded to the fixed-point resolution.
+    /// The mean of the points, rounded to the fixed-point resolution.
     #[default]
     Mean,
     /// The lowest.
@@ -78,11 +78,10 @@ impl FromStr for Duplicates {
 /// Where the weights come from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Method {
-    /// From the Voronoi cells themselves: exact but for rounding.
+    /// Computes areas from the Voronoi cells themselves: exact up to rounding.
     #[default]
     Exact,
-    /// From the pixels of a raster: the published method, whose accuracy grows with
-    /// [`Params::supersample`].
+    /// Counts pixels of a raster: the published method, whose accuracy grows with [`Params::supersample`].
     Pixels,
 }
 
@@ -115,11 +114,11 @@ impl FromStr for Method {
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Weights {
-    /// By the area that the query point steals from it (Sibson 1981).
+    /// By the area that the query point takes from the neighbour's cell (Sibson 1981).
     #[default]
     Sibson,
-    /// By the length of the border between them over their distance (Laplace's or non-Sibsonian
-    /// weights; Belikov, Ivanov, Kontorovich, Korytnik and Semenov 1997). Needs an infinite
+    /// By the length of the border between query point and neighbour, divided by their distance (Laplace's or
+    /// non-Sibsonian weights; Belikov, Ivanov, Kontorovich, Korytnik and Semenov 1997). Needs an infinite
     /// [`Params::query_radius`].
     Laplace,
     /// Sibson's smooth interpolant (1981): areas, and planes through the neighbours with gradients
@@ -148,7 +147,7 @@ impl FromStr for Weights {
     }
 }
 
-/// The value of a cell that has none of its own.
+/// The value of a cell that has no value by interpolation.
 ///
 /// ```
 /// use gpu_core::{Device, GridSpec, Points};
@@ -187,40 +186,40 @@ pub struct Params {
     /// Cells farther from the nearest site, in DEM cells, have no value. May be infinite. It does not decide which sites
     /// count: a cell within it has the weights of all its natural neighbours, however far away they are.
     pub max_distance: f64,
-    /// Region of influence of a site, in DEM cells, for the method on pixels alone: a cell farther away does not use
+    /// Region of influence of a site, in DEM cells, for the method on pixels alone. A cell farther away does not use
     /// the site, as in TerraNNI. The surface has a step where a cell loses a natural neighbour in this way. Infinite
     /// for no limit.
     pub region_of_influence: f64,
-    /// How far a cell looks for ground to steal, in DEM cells, by the method on pixels alone: the radius of a circle.
-    /// An infinite radius gives the weights of the whole natural neighbourhood. In gaps wider than a finite radius, the
-    /// weights differ from natural neighbours' weights.
+    /// The radius of the query circle, in DEM cells, for the method on pixels alone: pixels farther from a cell do not
+    /// count for it. An infinite radius gives the weights of the whole natural neighbourhood. In gaps wider than a
+    /// finite radius, the weights differ from natural neighbours' weights.
     pub query_radius: f64,
     /// Pixels of the Voronoi raster along a cell's side: 1 to [`MAX_SUPERSAMPLE`]. For the method on pixels alone.
     pub supersample: u32,
-    /// What becomes of several points at one place, or with the method on pixels in one pixel.
+    /// How to merge several points at one place (with the method on pixels, in one pixel).
     pub duplicates: Duplicates,
     /// How much each natural neighbour counts.
     pub weights: Weights,
-    /// Whether cells outside the sites' convex hull are left out; cells on the hull stay. Without this option the exact
+    /// Whether cells outside the sites' convex hull get no value; cells on the hull do. Without this option the exact
     /// method gives cells outside the value at the nearest place of the hull. With this option, the method on pixels
     /// waits for the sites on the GPU, and a graph cannot hold it.
     pub hull: bool,
-    /// The value of cells that are left out, or have no value otherwise.
+    /// The value of cells that have no value by interpolation.
     pub fill: Fill,
     /// Whether each cell gets the number of natural neighbours that count. The method on pixels gives the number of
     /// stolen pixels instead, with Sibson's weights alone.
     pub counts: bool,
-    /// Whether the distance to the nearest site, in cells, is given for each cell.
+    /// Whether each cell gets the distance to its nearest site, in cells.
     pub distances: bool,
     /// Whether each cell gets its local-coordinates deviation: the distance, in cells, from the cell's centre to
     /// the weighted mean of the sites' places. It is 0 for exact weights; outside the hull it is the distance to
     /// the hull. The method on pixels gives it for Sibson's weights alone.
     pub deviations: bool,
-    /// The range that decides the fixed point of values ([`ValueScale`](crate::ValueScale)). If a point's value
+    /// The range that decides the fixed-point scale of values ([`ValueScale`](crate::ValueScale)). If a point's value
     /// lies outside, the range grows to include it. `None` takes the range of the points' own values.
     ///
-    /// If parts of one whole get the range of the whole, they have the same fixed point. With the method on pixels and
-    /// finite radii they therefore have its bits.
+    /// If all parts of a DEM get the range of the whole, they have the same scale. With the method on pixels and finite
+    /// radii, the parts then have the bits of the whole.
     pub value_range: Option<ValueRange>,
 }
 
@@ -245,8 +244,8 @@ impl Params {
         }
     }
 
-    /// The method on pixels, with region of influence 10 and query radius 3, as in the paper, no other limit and no
-    /// supersampling; else as [`new`](Self::new).
+    /// Returns the published setting: the method on pixels, with region of influence 10 and query radius 3, without
+    /// other limits or supersampling. All else is as in [`new`](Self::new).
     pub fn on_pixels() -> Self {
         let (region_of_influence, max_distance) = (10.0, f64::INFINITY);
         let base = Self { region_of_influence, max_distance, ..Self::new() };
@@ -268,7 +267,7 @@ impl Params {
         deviations: bool;
     }
 
-    /// Sets the range that points' values lie between: the field of that name.
+    /// Sets the field `value_range`: the range of the points' values.
     pub fn value_range(self, value_range: impl Into<Option<ValueRange>>) -> Self {
         Self { value_range: value_range.into(), ..self }
     }
@@ -360,7 +359,7 @@ impl Deref for OnGrid {
 }
 
 impl OnGrid {
-    /// Checks everything but the size of the Voronoi raster.
+    /// Checks everything except the size of the Voronoi raster.
     pub fn new(grid: GridSpec, params: &Params) -> Result<Self> {
         params.check()?;
         grid.check()?;
@@ -368,7 +367,7 @@ impl OnGrid {
         Ok(Self { grid, params: *params })
     }
 
-    /// The same without the layers beside the values.
+    /// Returns the same parameters without layers other than values.
     pub fn values_alone(&self) -> Self {
         let params = Params { counts: false, distances: false, deviations: false, ..self.params };
         Self { params, ..*self }

@@ -1,15 +1,14 @@
 //! Values as fixed-point integers.
 //!
-//! Sums of integers are exact, so they do not depend on the order of their terms: not on the order
-//! of points, of threads, or of blocks.
+//! Sums of integers are exact, so they do not depend on the order of points, threads or blocks.
 
 use gpu_core::ValueRange;
 
 /// How values become 32-bit integers and back: `value = offset + integer * step`.
 ///
-/// The step is the smallest power of two that lets the range fit in about 2^31 steps. So the
-/// resolution is between range / 2^31 and range / 2^30: a micrometre over the relief of the Earth. One
-/// value far from the others costs all of them resolution.
+/// The step is the smallest power of two that lets the range fit in about 2^31 steps. So the resolution is between
+/// range / 2^31 and range / 2^30: a micrometre over the relief of the Earth. One value far from the others reduces the
+/// resolution of all values.
 ///
 /// ```
 /// use nni_grid::ValueScale;
@@ -42,7 +41,8 @@ impl ValueScale {
         Self::of_range(ValueRange { min, max })
     }
 
-    /// The scale for values in a range; any scale where its ends are not finite or the wrong way round.
+    /// Returns the scale for values in a range; an arbitrary scale if its ends are not finite, or the lower end is
+    /// above the upper.
     pub fn of_range(ValueRange { min, max }: ValueRange) -> Self {
         let some = min <= max && min.is_finite() && max.is_finite();
         if !some || min == max {

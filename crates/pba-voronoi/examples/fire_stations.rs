@@ -1,4 +1,5 @@
-//! Which fire station each pixel of a city belongs to, how far it is, and how much of the city is too far from all of them.
+//! For each pixel of a city: the nearest fire station and its distance; and how much of the city is too far from every
+//! station.
 //!
 //! `cargo run --package pba-voronoi --example fire_stations`
 

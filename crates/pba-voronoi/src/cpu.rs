@@ -1,6 +1,6 @@
 //! Transforms on the CPU, on all cores: rows first, then columns.
 //!
-//! In: sites, as [`Input`] has them. Out: the outputs that [`Params`] names, for every pixel.
+//! In: sites, in an [`Input`]. Out: the outputs that [`Params`] names, for every pixel.
 //!
 //! ```text
 //! rows      in parallel: for every pixel the column of the nearest site of its row, its candidate
@@ -9,22 +9,22 @@
 //! outputs   are written along with the winners
 //! ```
 //!
-//! 1. `rows`: candidates have 16 bits if the raster is narrow enough. In a strip of a wider raster columns are those of
-//!    the whole, here and below, and the nearest sites beyond the strip are candidates too.
+//! 1. `rows`: candidates have 16 bits if the raster is narrow enough. In a strip of a wider raster, columns have their
+//!    numbers in the whole, here and below, and the nearest sites beyond the strip are candidates too.
 //! 2. Winners are found in one of three ways:
 //!    - `walk`: eight rows and sixteen columns at a time, by a walk over the candidates from the last winners on. It is
 //!      the GPU's `Monotone` without its coarse levels: the winners of the row above are known.
-//!    - `divide`: where a site is farther than 500 pixels, blocks of rows are halved, sixteen columns at a time.
-//!    - `envelope`: for pixels that are not square and wide rasters, a stack of the candidates that win at all. With
+//!    - `divide`: if a site is farther than 500 pixels, it halves blocks of rows, sixteen columns at a time.
+//!    - `envelope`: for pixels that are not square and wide rasters, a stack of the candidates that win some row. With
 //!      `Baseline::ScanPrune` everywhere.
 //!
 //! **Why it is right.** A squared distance is a part along the row plus a part along the column. So a row's nearest
 //! site is its only candidate in a column. The winner's row never decreases down a column, since for two rows the
-//! difference of their costs grows with y. `kernels_rs::voronoi::monotone` has the proof. All comparisons are in
-//! integers, ties go to the lowest index, and all three ways give the same bits.
+//! difference of their costs grows with y. `kernels_rs::voronoi::monotone` has the proof. All comparisons use integers,
+//! and ties go to the lowest index, so all three ways give the same bits.
 //!
 //! **What it costs.** Time in proportion to the pixels. A walk compares the candidates from one winner to the next for
-//! eight rows at once. Halving compares about ten a pixel, however far the sites are.
+//! eight rows at once. Halving compares about ten candidates a pixel, whatever the distance of the sites.
 
 mod divide;
 mod envelope;
@@ -56,7 +56,7 @@ const REPORTS: usize = 32;
 
 /// Computes the [`transform`](crate::transform) on all cores of the CPU.
 ///
-/// O(pixels) time. Beside input and outputs it takes 2 bytes a pixel, or 4 in rasters wider than 60,000. Where
+/// O(pixels) time. In addition to input and outputs, it takes 2 bytes a pixel, or 4 in rasters wider than 60,000. Where
 /// sites are far apart it takes up to 12 bytes x 64 columns x rows per thread more.
 ///
 /// # Errors

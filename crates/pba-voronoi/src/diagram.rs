@@ -2,8 +2,8 @@
 
 use gpu_core::{Grid, GridSpec};
 
-/// A raster of unsigned numbers, of 32 bits if these hold all of them, else of 64 bits. All bits are set where there is
-/// no site.
+/// A raster of unsigned numbers: of 32 bits if all numbers fit, else of 64 bits. All bits are set where there is no
+/// site.
 ///
 /// Example: see [`transform`](crate::transform()).
 #[derive(Clone, Debug, PartialEq)]
@@ -36,7 +36,7 @@ impl Integers {
         self.len() == 0
     }
 
-    /// The number of pixel `p`, in the order of the rows; `None` where it has no site, and beyond the end.
+    /// Returns the number of pixel `p`, counted row by row; `None` if it has no site, or lies beyond the end.
     pub fn get(&self, p: usize) -> Option<u64> {
         match self {
             Self::U32(raster) => {
@@ -47,7 +47,7 @@ impl Integers {
     }
 }
 
-/// What a transform gives: the rasters that [`Params`](crate::Params) name, on the input's grid.
+/// The result of a transform: the rasters that [`Params`](crate::Params) name, on the input's grid.
 ///
 /// Example: see [`transform`](crate::transform()).
 #[derive(Clone, Debug, PartialEq)]
@@ -55,25 +55,24 @@ impl Integers {
 pub struct Diagram {
     /// Where the pixels lie.
     pub grid: GridSpec,
-    /// The square of the length on the ground that a [squared distance](Self::squared_distance) of 1 stands for. If
-    /// pixels are square, it is the square of their side. 0 on the globe, where squared distances are no whole numbers.
+    /// The squared length on the ground that a [squared distance](Self::squared_distance) of 1 means. If pixels are
+    /// square, it is the square of their side. It is 0 on the globe, which has no squared distances.
     pub square_unit: f64,
     /// Linear index of the nearest site.
     pub nearest: Option<Integers>,
-    /// Column and row of the nearest site; twice `u32::MAX` where there is none.
+    /// Column and row of the nearest site; both are `u32::MAX` without a site.
     pub coordinates: Option<Grid<[u32; 2]>>,
     /// Squared distance to it.
     pub squared_distance: Option<Integers>,
-    /// Distance to it; infinite where there is none.
+    /// The distance to the nearest site; infinite without a site.
     pub distance: Option<Grid<f32>>,
-    /// Distance to it; infinite where there is none.
+    /// The distance to the nearest site; infinite without a site.
     pub distance_f64: Option<Grid<f64>>,
-    /// Positive outside the sites, negative at them; infinite where there is no pixel of the other
-    /// kind.
+    /// The signed distance: positive outside the sites, negative at sites; infinite if all pixels are of one kind.
     pub signed_distance: Option<Grid<f32>>,
-    /// Its value; NaN where there is none.
+    /// The nearest site's value; NaN without a site.
     pub value: Option<Grid<f32>>,
-    /// Its label; 0 where there is none.
+    /// The nearest site's label; 0 without a site.
     pub label: Option<Grid<u32>>,
 }
 

@@ -37,10 +37,10 @@ pub enum Error {
         /// As given: columns of the whole.
         columns: u32,
     },
-    /// A site that is said to lie before or after a strip does not.
+    /// The input says that a site lies before or after a strip, but it does not.
     #[error(
-        "row {row}: column {column} must lie on its side of the strip of {width} columns from {first} on, and be \
-         one of the raster's {columns}"
+        "row {row}: column {column} must lie before or after the strip of {width} columns from \
+         column {first} on, as the input says, and be one of the raster's {columns}"
     )]
     NotBeyond {
         /// The row.
@@ -56,7 +56,8 @@ pub enum Error {
     },
     /// A side of a pixel is not a number that distances can be computed from.
     #[error(
-        "no distances follow from pixels of {} x {}: give sides from {:e} to {:e}, in another unit if need be",
+        "pixels of {} x {} are too small or too large for distances: give sides from {:e} to \
+         {:e}, in another unit if need be",
         Shortest(*x),
         Shortest(*y),
         crate::metric::LEAST_SIDE,
@@ -85,7 +86,7 @@ pub enum Error {
         /// Rows of it.
         height: u32,
     },
-    /// One side of a pixel is too long beside the other for distances in so large a raster.
+    /// A side of a pixel is too many times longer than the other for distances in a raster of this size.
     #[error(
         "pixels of {x} x {y} in a raster of {width} x {height}: one side may be at most {most} times the other"
     )]
@@ -145,7 +146,7 @@ pub enum Error {
         /// What is wanted.
         what: &'static str,
     },
-    /// An output is wanted whose input is not there.
+    /// The input for an output is missing.
     #[error(
         "the parameters ask for the {output} of the nearest site, but the input has no {input}"
     )]
@@ -155,8 +156,8 @@ pub enum Error {
         /// The input that is not there.
         input: &'static str,
     },
-    /// The method cannot do what is wanted.
-    #[error("{method:?} cannot do {why}: leave the choice of the method open")]
+    /// The method does not support an output or a parameter.
+    #[error("{method:?} cannot do {why}: use the default method")]
     Unsupported {
         /// As given.
         method: crate::Method,

@@ -1,4 +1,4 @@
-//! Rasters in longitude and latitude: where their pixels lie on the sphere, and how distances there are compared.
+//! Rasters in longitude and latitude: where their pixels lie on the sphere, and how to compare distances there.
 //!
 //! Let pixel (i, j) lie at latitude `phi_i`, and let two columns j and j' lie `dl` apart in longitude, the short way round.
 //! The square of half the chord between the centres of (i, j) and (i', j') is (the haversine formula; Sinnott 1984)
@@ -9,7 +9,7 @@
 //!
 //! and grows with the great-circle distance, `2 R asin(sqrt(h))`. The rows of a raster are equally far apart, and so
 //! are its columns, so A, B and c are tables: a comparison takes a multiplication and an addition. Two sites that lie
-//! symmetrically to a pixel have the same numbers in the formula, hence the same h to the last bit. So the tie rule
+//! symmetrically to a pixel have the same numbers in the formula, so their h has the same bits. So the tie rule
 //! decides.
 
 use gpu_core::parallel::{self, FINE};
@@ -49,25 +49,26 @@ const OF_TURN: f64 = 1e-9;
 pub struct Globe {
     /// Longitude and latitude of the corner of pixel (0, 0) towards column and row 0, in degrees.
     pub corner: [f64; 2],
-    /// The sides of a pixel in degrees: longitude grows with the column by the first, latitude falls with the row by the
-    /// second. Either may be negative, for rasters from east to west or from south to north.
+    /// The sides of a pixel in degrees: the first is the step of longitude eastward from column to column, the second
+    /// the step of latitude southward from row to row. Either may be negative, for rasters from east to west or from
+    /// south to north.
     pub sides: [f64; 2],
     /// The radius of the sphere; distances come in its unit.
     pub radius: f64,
 }
 
 impl Globe {
-    /// A raster on the [mean sphere](EARTH_RADIUS), in metres.
+    /// Returns a raster on the [mean sphere](EARTH_RADIUS), with distances in metres.
     pub fn new(corner: [f64; 2], sides: [f64; 2]) -> Self {
         Self { corner, sides, radius: EARTH_RADIUS }
     }
 
-    /// The raster of a grid, whose coordinates are degrees.
+    /// Returns the raster of a grid whose coordinates are degrees.
     pub fn of_grid(grid: &GridSpec) -> Self {
         Self::new([grid.origin_x, grid.origin_y], [grid.cell_size; 2])
     }
 
-    /// The raster of GDAL's six numbers in degrees; `None` where its rows are not parallels.
+    /// Returns the raster of GDAL's geotransform in degrees; `None` if its rows do not run along parallels.
     pub fn of_geotransform([x, ax, bx, y, ay, by]: [f64; 6]) -> Option<Self> {
         (bx == 0.0 && ay == 0.0).then(|| Self::new([x, y], [ax, -by]))
     }
@@ -168,7 +169,7 @@ pub(crate) struct Tables {
     north: f64,
     /// The radius of the sphere.
     pub radius: f64,
-    /// More than rounding takes from any h: twice over.
+    /// A bound of the rounding error of any h, times two.
     pub slack: f64,
 }
 
@@ -221,7 +222,7 @@ impl Tables {
         Ok(tables)
     }
 
-    /// How many columns lie between two that are `columns` apart, the short way round.
+    /// Returns the distance in columns, the short way round, of two columns that are `columns` apart.
     #[inline(always)]
     pub fn steps(&self, columns: u32) -> f64 {
         let columns = f64::from(columns);
@@ -233,7 +234,7 @@ impl Tables {
         2.0 * self.across.len().saturating_sub(1) as f64 > self.turn
     }
 
-    /// Whether the columns from one to another make up less than a full turn, by more than rounding.
+    /// Whether the columns from one to another make up less than a full turn, with a margin for rounding.
     pub fn is_past(&self, first: u32, last: u32) -> bool {
         self.turn - f64::from(last - first) > 0.5
     }
@@ -248,13 +249,13 @@ impl Tables {
         self.cosine[row as usize] == 0.0
     }
 
-    /// Degrees east from a column to another, the short way round.
+    /// Returns the degrees eastward from one column to another, the short way round.
     pub fn difference(&self, from: u32, to: u32) -> f64 {
         let columns = f64::from(to) - f64::from(from);
         (columns - self.turn * (columns / self.turn).round()) * self.east
     }
 
-    /// h of a pixel and a site, each a column and a row.
+    /// Returns h of a pixel and a site; each is a column and a row.
     #[inline(always)]
     pub fn squared_half_chord(&self, from: [u32; 2], to: [u32; 2]) -> f64 {
         let across = self.across[from[0].abs_diff(to[0]) as usize];
@@ -343,7 +344,7 @@ impl Tables {
 /// ```
 ///
 /// # Errors
-/// [`Error::Globe`] for the place, [`Error::SiteOutside`] for an index that is not of the raster, [`Error::Core`] where memory
+/// [`Error::Globe`] for the place, [`Error::SiteOutside`] for an index beyond the raster, [`Error::Core`] where memory
 /// fails.
 pub fn directions_on_globe(nearest: &Integers, globe: &Globe) -> Result<Grid<f32>> {
     let grid = *nearest.grid();

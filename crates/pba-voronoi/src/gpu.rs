@@ -1,11 +1,11 @@
 //! The transform on a GPU, over device memory.
 //!
-//! [`transform`] takes slices and gives rasters that stay on the device. It enqueues and returns. The kernels,
-//! with the plans of both methods, are in `kernels_rs::voronoi`.
+//! [`transform`] takes slices and returns rasters that stay on the device. It enqueues and returns. The kernels, with
+//! the plans of both methods, are in `kernels_rs::voronoi`.
 //!
 //! # Examples
 //!
-//! The calls have the form of those on the host, with a handle for the device.
+//! The calls have the same form as on the host, with a handle for the device.
 //!
 //! ```
 //! use gpu_core::{DeviceChoice, Gpu, GridSpec};
@@ -57,8 +57,8 @@ use winners::Winners;
 /// - With [`Baseline::ScanPrune`](crate::Baseline::ScanPrune) 13 bytes a pixel.
 /// - For the values of listed sites 12 bytes a pixel more.
 ///
-/// Listed sites outside the raster are left out. So are sites of a [`Strip`] that do not lie beyond it. The call
-/// cannot refuse them, since the host does not see them.
+/// The call ignores listed sites outside the raster. The same holds for sites of a [`Strip`] that do not lie beyond it.
+/// The call cannot refuse such sites, since the host does not see them.
 ///
 /// Example: see [the module](self#examples).
 ///
@@ -78,8 +78,8 @@ pub fn transform(gpu: &Gpu, input: &Input<'_>, params: &Params) -> Result<Diagra
     Ok(diagram)
 }
 
-/// The transform of a raster in longitude and latitude in device memory, by great circles: the same bits as
-/// [`geodesic`](crate::geodesic()) on the CPU. The result's `square_unit` is 0.
+/// Computes the transform of a raster in longitude and latitude in device memory, by great circles. The bits are the
+/// same as from [`geodesic`](crate::geodesic()) on the CPU. The result's `square_unit` is 0.
 ///
 /// It enqueues on the handle and returns; after one call it can be captured. Scratch, beside the outputs, is 16
 /// bytes a pixel.
@@ -125,7 +125,7 @@ pub fn geodesic(
 }
 
 /// The nearest site's linear index (row * width + column) for each pixel of a mask in device memory, or
-/// [`NONE`](crate::NONE): the same bits as the CPU's. Enqueues and returns.
+/// [`NONE`](crate::NONE). The bits are the same as on the CPU. Enqueues and returns.
 ///
 /// ```
 /// use gpu_core::{DeviceChoice, DeviceGrid, Gpu, GridSpec, GridView};

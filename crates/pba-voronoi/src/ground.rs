@@ -1,17 +1,18 @@
 //! Where pixels lie on the ground: the direction from a pixel to its nearest site, and the site's coordinates.
 //!
-//! Both follow from the index of the nearest site alone. They are computed on the host, from indices that every device
-//! gives with the same bits, so that they too are the same whatever device ran the transform.
+//! Both follow from the index of the nearest site alone. The host computes them from indices, which have the same bits
+//! on every device. So the results do not depend on the device of the transform.
 
 use gpu_core::parallel::{self, FINE};
 use gpu_core::{Grid, GridSpec, host_memory};
 
 use crate::{Error, Integers, Result, Spacing};
 
-/// The bearing of a step, in degrees clockwise from north: above 0 and at most 360, which is due north; 0 for no step.
+/// Returns the bearing of a step, in degrees clockwise from north: above 0 and at most 360. Due north is 360, and no
+/// step is 0.
 ///
-/// So a site, which is its own nearest site, differs from a pixel whose site lies due north. ArcGIS's Euclidean direction and
-/// xarray-spatial count in the same way.
+/// So a site, which is its own nearest site, has another bearing than a pixel whose site lies due north. ArcGIS's
+/// Euclidean direction and xarray-spatial count in the same way.
 ///
 /// ```
 /// use pba_voronoi::bearing;
@@ -28,8 +29,9 @@ pub fn bearing(east: f64, north: f64) -> f32 {
     (turned as f32).max(f32::MIN_POSITIVE)
 }
 
-/// Where the pixels of a raster lie. Pixel (0, 0) begins at `origin`. `column` and `row` are the steps on the
-/// ground from a pixel to the next column and to the next row. Each of the three is east and north, in any unit.
+/// Where the pixels of a raster lie. Pixel (0, 0) begins at `origin`. `column` and `row` are the steps on the ground
+/// from a pixel to the next column and to the next row. Each of the three has an eastward and a northward part, in any
+/// unit.
 ///
 /// ```
 /// use pba_voronoi::Lay;
@@ -54,13 +56,13 @@ impl Lay {
         Self::of_geotransform(grid.geotransform())
     }
 
-    /// The lay that GDAL's six numbers state.
+    /// Returns the lay of GDAL's geotransform.
     pub fn of_geotransform([x, ax, bx, y, ay, by]: [f64; 6]) -> Self {
         Self { origin: [x, y], column: [ax, ay], row: [bx, by] }
     }
 
-    /// The same axes with pixels of other sides, which [`Params::spacing`](crate::Params::spacing) says: directions then
-    /// belong to the distances.
+    /// Returns the same axes with pixels of other sides, as in [`Params::spacing`](crate::Params::spacing), so that
+    /// directions fit the distances.
     pub fn with_spacing(self, Spacing { x, y }: Spacing) -> Self {
         let scaled = |[east, north]: [f64; 2], side: f64| {
             let length = east.hypot(north);
@@ -78,7 +80,7 @@ impl Lay {
         [along(0), along(1)]
     }
 
-    /// The [`bearing`] from the centre of a pixel to that of another.
+    /// Returns the [`bearing`] from the centre of one pixel to the centre of another.
     pub fn direction(&self, from: [u32; 2], to: [u32; 2]) -> f32 {
         let step = |axis: usize| f64::from(to[axis]) - f64::from(from[axis]);
         let (columns, rows) = (step(0), step(1));
@@ -87,10 +89,11 @@ impl Lay {
     }
 }
 
-/// The [`bearing`] from each pixel to its nearest site, out of [`Diagram::nearest`](crate::Diagram::nearest): 0 at a site,
-/// NaN where there is none.
+/// The [`bearing`] from each pixel to its nearest site, from [`Diagram::nearest`](crate::Diagram::nearest): 0 at a
+/// site, NaN without a site.
 ///
-/// O(pixels) on all cores. A pixel and its site may lie as far apart as the raster is wide: `lay` is taken for a plane.
+/// O(pixels) on all cores. The call takes `lay` for a plane, although a pixel and its site may be as far apart as the
+/// raster is wide.
 ///
 /// ```
 /// use gpu_core::{Device, DeviceChoice, GridSpec};
@@ -107,7 +110,7 @@ impl Lay {
 /// ```
 ///
 /// # Errors
-/// [`Error::SiteOutside`] for an index that is not of the raster, [`Error::Core`] where memory fails.
+/// [`Error::SiteOutside`] for an index beyond the raster, [`Error::Core`] where memory fails.
 pub fn directions(nearest: &Integers, lay: &Lay) -> Result<Grid<f32>> {
     let grid = *nearest.grid();
     check_indices(nearest)?;
@@ -119,8 +122,8 @@ pub fn directions(nearest: &Integers, lay: &Lay) -> Result<Grid<f32>> {
     Ok(Grid::new(out, grid)?)
 }
 
-/// The coordinates of the centre of each pixel's nearest site, east and north, out of
-/// [`Diagram::nearest`](crate::Diagram::nearest): NaN where there is none. O(pixels) on all cores.
+/// The coordinates of the centre of each pixel's nearest site, east and north, from
+/// [`Diagram::nearest`](crate::Diagram::nearest): NaN without a site. O(pixels) on all cores.
 ///
 /// ```
 /// use gpu_core::{Device, GridSpec};
@@ -135,7 +138,7 @@ pub fn directions(nearest: &Integers, lay: &Lay) -> Result<Grid<f32>> {
 /// ```
 ///
 /// # Errors
-/// [`Error::SiteOutside`] for an index that is not of the raster, [`Error::Core`] where memory fails.
+/// [`Error::SiteOutside`] for an index beyond the raster, [`Error::Core`] where memory fails.
 pub fn site_centres(nearest: &Integers, lay: &Lay) -> Result<[Grid<f64>; 2]> {
     let grid = *nearest.grid();
     check_indices(nearest)?;

@@ -1,4 +1,4 @@
-//! A raster of sites, and what goes with its pixels.
+//! A raster of sites, and further data of its pixels.
 
 use std::borrow::Cow;
 
@@ -30,10 +30,10 @@ use crate::{Error, NONE, Result};
 pub enum Sites<'a> {
     /// A byte a pixel, row by row: a site where it is not zero.
     Mask(&'a [u8]),
-    /// A bit a pixel. Every row begins with a word of its own, and bit i of word w of a row is pixel 32 w + i. So
-    /// there are `width.div_ceil(32) * height` words. Bits beyond the width are ignored.
+    /// A bit a pixel. A bit a pixel. Each row begins with a new word, and bit i of word w of a row is pixel 32 w + i.
+    /// So there are `width.div_ceil(32) * height` words. Bits beyond the width are ignored.
     Bits(&'a [u32]),
-    /// The sites' columns and rows, in any order; a pixel may be named more than once.
+    /// The sites' columns and rows, in any order; the list may name a pixel more than once.
     List {
         /// Columns.
         columns: &'a [u32],
@@ -44,15 +44,15 @@ pub enum Sites<'a> {
     Labels(&'a [u32]),
 }
 
-/// What a strip of columns knows of the wider raster that it is cut from. The strip has all rows of that raster.
+/// A strip of columns, and the sites beyond it in the wider raster. The strip has all rows of that raster.
 ///
 /// Only two of a row's sites beyond the strip can be nearest to one of the strip's columns: the last one before the
-/// strip and the first one after it. With these two for each row, the strip has the distances and nearest sites of
-/// the whole, however far away they are. So a raster larger than memory can be done strip by strip.
+/// strip and the first one after it. With these two for each row, the strip has the distances and nearest sites of the
+/// whole, however far away they are. So a program can transform a raster larger than memory strip by strip.
 ///
-/// On the [globe](crate::geodesic()) these two are the first sites west and east of the strip, if need be round the
-/// globe. So a row with one site has it twice, and both may lie in the strip. Where the first and the last column are
-/// one meridian and both have a site, the site in the first column counts.
+/// On the [globe](crate::geodesic()) these two are the first sites west and east of the strip, around the globe if
+/// necessary. So a row with one site names it twice, and the site may lie in the strip. If the first and the last
+/// column are one meridian and both have a site, the site in the first column counts.
 ///
 /// ```
 /// use gpu_core::{Device, GridSpec};
@@ -69,16 +69,16 @@ pub enum Sites<'a> {
 pub struct Strip<'a> {
     /// Columns of the whole.
     pub columns: u32,
-    /// The column of the whole that is the strip's first.
+    /// The strip's first column, as a column of the whole.
     pub first: u32,
     /// In each row the last site before the strip, as a column of the whole; [`NONE`](crate::NONE) in a row without
     /// one. If the input is [inverted](Input::inverted), this is a site after the inversion.
     pub before: &'a [u32],
-    /// In each row the first site after the strip, likewise.
+    /// In each row the first site after the strip, in the same form.
     pub after: &'a [u32],
 }
 
-/// A raster of sites, and what goes with its pixels. A `GridView<u8>` becomes one by itself: a mask.
+/// A raster of sites, and further data of its pixels. A `GridView<u8>` converts into an input: it is a mask.
 ///
 /// ```
 /// use gpu_core::{Device, GridSpec};
@@ -98,18 +98,18 @@ pub struct Strip<'a> {
 pub struct Input<'a> {
     /// Where the sites are.
     pub sites: Sites<'a>,
-    /// Where the pixels lie; [`GridSpec::of_pixels`] where they lie nowhere.
+    /// Where the pixels lie; [`GridSpec::of_pixels`] for pixels without a place on the ground.
     pub grid: GridSpec,
-    /// Whether the input names the pixels that are not sites: every other pixel is one.
+    /// Whether to invert the sites: the input names the pixels that are not sites, and all others are.
     pub inverted: bool,
-    /// Pixels to leave out of the output, a byte each, where it is not zero (NODATA, a barrier's own
-    /// pixels): they get no site and NaN for distances. A site among them still counts for others.
+    /// Pixels to leave out of the output, a byte each, where it is not zero (NODATA, a barrier's own pixels): they get
+    /// no site and NaN for distances. A site among these pixels still counts for other pixels.
     pub excluded: Option<&'a [u8]>,
-    /// Values to hand on to each site's pixels: one a pixel; with [`Sites::List`], unless [inverted](Self::inverted),
-    /// one a site; the first site listed on a pixel counts.
+    /// Values that pixels take from their nearest sites: one value a pixel. With [`Sites::List`], unless
+    /// [inverted](Self::inverted), one value a site; the first site listed on a pixel counts.
     pub values: Option<&'a [f32]>,
-    /// What is known of the wider raster, if this raster is a strip of it. Distances, indices and coordinates are then
-    /// in the whole raster. Values, labels and signed distances are not available.
+    /// The sites beyond the raster, if it is a strip of a wider raster. Indices and coordinates then count in the whole
+    /// raster. Values, labels and signed distances are not available.
     pub strip: Option<Strip<'a>>,
 }
 

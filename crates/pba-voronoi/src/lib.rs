@@ -1,8 +1,8 @@
 //! Exact discrete Voronoi diagrams and Euclidean distance transforms of rasters.
 //!
 //! Given a raster in which some pixels are *sites*, [`transform`] finds for every pixel the site whose centre is
-//! nearest to the pixel's own centre, and the distance to it. Distances are compared as integers, so no pixel is
-//! ever given to the second nearest site.
+//! nearest to the pixel's own centre, and the distance to it. It compares distances as integers, so rounding never
+//! gives a pixel to the second nearest site.
 //!
 //! Equal distances go to the site with the lowest linear index (row x width + column). So the result does not
 //! depend on the device or on the number of threads.
@@ -10,7 +10,7 @@
 //! Use it for distance maps and buffers around features, for filling each pixel from its nearest
 //! sample, and as the first half of natural neighbour interpolation (crate `nni-grid`).
 //!
-//! Rasters in longitude and latitude are measured along great circles by [`geodesic`](geodesic()).
+//! For rasters in longitude and latitude, [`geodesic`](geodesic()) measures along great circles.
 //!
 //! [`Input`] says where the sites are: masks of bytes or bits, lists, labels. [`Params`] say what the call returns:
 //!
@@ -18,8 +18,8 @@
 //! - distances on the ground, signed or up to a limit;
 //! - values and labels of the nearest site.
 //!
-//! In device memory `gpu::transform` does the same. The indices lead to the [`directions`] of the nearest sites and
-//! to [their coordinates](site_centres).
+//! In device memory, `gpu::transform` does the same. From the indices follow the [`directions`] of the nearest sites
+//! and to [their coordinates](site_centres).
 //!
 //! ```
 //! use gpu_core::{Device, DeviceChoice, GridSpec};
@@ -63,15 +63,15 @@
 //! Felzenszwalb and Huttenlocher (2012, DOI 10.4086/toc.2012.v008a019). [`Method::Monotone`] uses that stack too,
 //! for wide rasters and for pixels that are not square.
 //!
-//! This crate differs from the papers: coordinates are 32-bit and ties are defined. An envelope is cut not at a
-//! real intersection but at an integer, the first *row* where a later candidate is strictly nearer.
+//! This crate differs from the papers: coordinates are 32-bit and ties are defined. The envelope changes at the first
+//! *row* where a later candidate is strictly nearer, not at a real intersection.
 //!
-//! All of them compare integers and give ties to the lowest index: the same bits.
+//! All methods compare integers and give ties to the lowest index, so their results have the same bits.
 //!
 //! # Limits
 //!
 //! A raster has at most [`MAX_SIDE`] pixels on a side, and as many in all as memory holds. With `nearest_sites`, whose
-//! indices have 32 bits, it has at most [`MAX_PIXELS`]. A larger one is an error.
+//! indices have 32 bits, it has at most [`MAX_PIXELS`]. A larger raster is an error.
 #![deny(missing_docs)]
 
 mod cpu;
@@ -99,7 +99,7 @@ pub use limits::{MAX_PIXELS, MAX_SIDE};
 pub use metric::Spacing;
 pub use params::{Baseline, Method, Params};
 
-/// An index of 32 bits where there is no site at all.
+/// The index of 32 bits that means no site.
 pub const NONE: u32 = u32::MAX;
 
 /// Computes the exact distance transform of a raster of sites, from host arrays to host arrays.
@@ -169,19 +169,19 @@ pub fn nearest_sites<'on>(on: impl Into<On<'on>>, sites: GridView<'_, u8>) -> Re
 /// host arrays. The CPU and all devices give the same bits.
 ///
 /// For each pixel the call finds the site whose centre is nearest on the sphere, over the poles and across the
-/// antimeridian too. The raster covers a part of the Earth or all of it. At a pole all pixels of the row are one
+/// antimeridian too. The raster covers a part of the Earth or all of it. At a pole, all pixels of the row are at one
 /// place.
 ///
-/// The call compares squares of half a chord in f64: `A + c (c' B)` of four numbers that the raster's geometry gives
-/// ([`Globe`]). Among equal ones the site with the lowest index counts. If two sites lie in one row, the one with the
-/// smaller difference of longitude is nearer.
+/// The call compares squares of half a chord in f64: `A + c (c' B)`, where the four numbers follow from the raster's
+/// geometry ([`Globe`]). Among equal distances, the site with the lowest index counts. Of two sites in one row, the
+/// site with the smaller difference of longitude is nearer.
 ///
-/// [`Params`] may ask for `nearest`, `coordinates`, `distance`, `distance_f64`, `signed_distance`, `value` and
-/// `label`, and may give a `max_distance`. All lengths are in the unit of the radius: metres. The result's
-/// `square_unit` is 0. [`directions_on_globe`] computes the directions from the result. `geodesic_on_ellipsoid`
-/// measures on the WGS 84 ellipsoid (feature `ellipsoid`).
+/// [`Params`] may name the outputs `nearest`, `coordinates`, `distance`, `distance_f64`, `signed_distance`, `value` and
+/// `label`, and may set `max_distance`. All lengths are in the unit of the radius: metres. The result's `square_unit`
+/// is 0. [`directions_on_globe`] computes the directions from the result. `geodesic_on_ellipsoid` measures on the WGS
+/// 84 ellipsoid (feature `ellipsoid`).
 ///
-/// A raster larger than memory is done in [strips of columns](Strip), with the bits of the whole.
+/// A program can transform a raster larger than memory in [strips of columns](Strip), with the bits of the whole.
 ///
 /// O(pixels x log rows) work. Beside input and outputs it takes 2 bytes a pixel on the CPU, 4 in rasters wider than
 /// 60,000, and 16 on a GPU.

@@ -5,8 +5,8 @@ use crate::{Error, Result};
 /// The most pixels of a raster whose indices, and [`NONE`](crate::NONE), fit 32 bits.
 pub const MAX_PIXELS: u64 = u32::MAX as u64 - 1;
 
-/// The most columns or rows of a raster: coordinates are `i32`, and so is the end of a tile of 256 that
-/// begins within it.
+/// The most columns or rows of a raster: coordinates are `i32`, and so is the end of a tile of 256 pixels that begins
+/// within the raster.
 pub const MAX_SIDE: u32 = i32::MAX as u32 - 255;
 
 /// Checks the sides of a raster and gives the number of pixels.

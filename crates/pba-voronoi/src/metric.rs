@@ -1,11 +1,11 @@
-//! How distances are compared: in integers, whatever the sides of a pixel.
+//! How to compare distances in integers, for any sides of a pixel.
 //!
 //! For pixels that are not square, let `ratio` be the square of the ratio of the sides. Let `large` and `small` be the
 //! weights of a step along the longer and the shorter side. The search compares `small a + large b`, where `a` and `b`
 //! are squared numbers of steps. Two sites come in the true order if no fraction `a / b` of a difference of such
 //! squares lies between `large / small` and `ratio`. This holds for a fraction on the way to `ratio` in the
-//! Stern-Brocot tree as soon as its numerator or its denominator exceeds any of the raster. So the farthest fraction
-//! that fits decides, on the side of the ratio where it is that large.
+//! Stern-Brocot tree once its numerator or its denominator exceeds every squared number of steps in the raster. So the
+//! last such fraction on the way decides, on the side of the ratio where it exceeds the raster.
 
 use crate::{Error, Result};
 
@@ -20,23 +20,23 @@ pub(crate) const MAX_NARROW: u32 = 60_000;
 pub(crate) const LEAST_SIDE: f64 = 1.0 / MAX_SIDE;
 pub(crate) const MAX_SIDE: f64 = (1u128 << 125) as f64 * (1u128 << 125) as f64;
 
-/// The sides of a pixel on the ground, in any unit; distances come in the same one. A side is between 2^-250
-/// (5.5e-76) and 2^250 (1.8e75), else it is refused ([`Error::Spacing`](crate::Error::Spacing)).
+/// The sides of a pixel on the ground, in any unit; distances come in the same one. A side is between 2^-250 (5.5e-76)
+/// and 2^250 (1.8e75), else the call returns [`Error::Spacing`](crate::Error::Spacing).
 ///
-/// The nearest site is found by comparing `across dx^2 + down dy^2` with whole numbers `across` and `down`, so that
-/// rounding decides nothing.
+/// The search compares `across dx^2 + down dy^2`, where `across` and `down` are whole numbers, so that rounding decides
+/// nothing.
 ///
 /// The ratio of the sides may be a ratio of two whole numbers up to 4096, to the precision of `f64`. Examples are
 /// 1 to 1, 1 to 2 and 0.3 to 0.1. Then `across` and `down` are the squares of these two numbers.
 ///
 /// For any other ratio they are whole numbers below 2^32 that order the sites of the raster by their true distances, as
-/// far as `f64` tells these apart. In a large raster there may be no such numbers, and the nearest ones are taken. A
-/// site may then count as nearer although it is farther by a part in 10^6 at most. In rasters of up to a thousand
-/// million pixels it is a part in 10^9 at most. The call refuses a ratio whose error could be larger
+/// far as `f64` tells these apart. In a large raster there may be no such numbers; then the call takes the best
+/// approximation. Then a site may count as nearer although it is farther, by at most a part in 10^6. In rasters of up
+/// to a thousand million pixels, it is at most a part in 10^9. The call refuses a ratio whose error could be larger
 /// ([`Error::SideRatio`](crate::Error::SideRatio)).
 ///
-/// The distance is computed from the sides: `sqrt((x dx)^2 + (y dy)^2)`, in `f64`. For square pixels it is the side
-/// times the root of `dx^2 + dy^2`.
+/// The distance is `sqrt((x dx)^2 + (y dy)^2)`, computed in `f64` from the sides x and y. For square pixels it is the
+/// side times the root of `dx^2 + dy^2`.
 ///
 /// Example: see [`Params`](crate::Params).
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -54,10 +54,10 @@ pub(crate) struct Metric {
     pub across: u32,
     /// The square of a step in y.
     pub down: u32,
-    /// Ground units of the root of a squared distance of 1.
+    /// The length on the ground, in ground units, for a squared distance of 1.
     pub scale: f64,
-    /// Most squared distance of a site; `u64::MAX` without a limit. For pixels that are not square it may be more, and
-    /// [`Ground::most`] decides.
+    /// The largest squared distance of a site; `u64::MAX` without a limit. For pixels that are not square it may be
+    /// more, and [`Ground::most`] decides.
     pub limit: u64,
     /// Whether columns fit 16 bits and squared distances, of square pixels, 32.
     pub is_narrow: bool,

@@ -1,4 +1,4 @@
-//! How distances are counted, and what a transform gives.
+//! How a transform measures distances, and which outputs it returns.
 
 use gpu_core::GridSpec;
 
@@ -7,7 +7,7 @@ use crate::limits::{MAX_PIXELS, check_sides};
 use crate::metric::{Metric, Spacing};
 use crate::{Error, Result};
 
-/// How a diagram is made. Every way gives the same bits.
+/// How a diagram is made. Every method gives the same bits.
 ///
 /// ```
 /// use gpu_core::{Device, GridSpec};
@@ -22,12 +22,11 @@ use crate::{Error, Result};
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Method {
-    /// The fastest for the raster at hand: [`Monotone`](Self::Monotone), which was faster at every
-    /// shape and density measured.
+    /// The fastest method: [`Monotone`](Self::Monotone), which was faster at every shape and density that was measured.
     #[default]
     Auto,
-    /// Row scans over bits, and a search of each column's winners from coarse to fine, which uses
-    /// that the winners of successive rows never go back.
+    /// Row scans over bits, and a search of each column's winners from coarse to fine, which uses the fact that the
+    /// winners of successive rows never go back.
     Monotone,
     /// A published method, for comparison.
     Baseline(Baseline),
@@ -44,8 +43,8 @@ pub enum Baseline {
     ScanPrune,
 }
 
-/// A distance transform: how distances are counted, and which outputs it gives. Each output is
-/// computed and written only where its field is set.
+/// The parameters of a distance transform: how it measures distances, and which outputs it returns. It computes an
+/// output only if its field is set.
 ///
 /// ```
 /// use gpu_core::{Device, DeviceChoice, GridSpec};
@@ -65,42 +64,43 @@ pub enum Baseline {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Params {
-    /// The way of working; every way gives the same bits.
+    /// The method; every method gives the same bits.
     pub method: Method,
-    /// The sides of a pixel on the ground. `None`: squares of the grid's cell size, so of side 1 for
+    /// The sides of a pixel on the ground. `None` means squares of the grid's cell size, so a side of 1 for
     /// [`GridSpec::of_pixels`].
     pub spacing: Option<Spacing>,
-    /// Columns and rows of a larger raster that this one is a part of: squared distances are counted as there. This
-    /// matters for pixels whose sides are in no ratio of whole numbers. Two numbers then stand for the ratio
-    /// ([`Spacing`]), and in a larger raster they must be smaller.
+    /// Columns and rows of the larger raster, if this raster is a part of one: squared distances then have the larger
+    /// raster's units. This matters for pixels whose sides are not in a ratio of whole numbers. Two numbers then stand
+    /// for the ratio ([`Spacing`]), and in a larger raster they must be smaller.
     pub part_of: Option<(u32, u32)>,
-    /// Pixels farther than this from every site have none: distances are infinite there. A distance that is
-    /// the limit is within it, and may be more by its rounding, a part in 10^15. The work is then local.
+    /// Pixels farther than this from every site have no nearest site, and infinite distances. A distance equal to the
+    /// limit is within it; so is one that exceeds it by rounding, a part in 10^15. The work is then local.
     pub max_distance: Option<f64>,
     /// The linear index (row * width + column) of the nearest site.
     pub nearest: bool,
     /// The column and row of the nearest site.
     pub coordinates: bool,
-    /// The squared distance, an exact integer: in pixels where these are square, else in units of
-    /// [`Diagram::square_unit`](crate::Diagram::square_unit), to a part in 10^9; an error if the integer would not fit.
+    /// The squared distance, an exact integer: for square pixels in pixels, else in units of
+    /// [`Diagram::square_unit`](crate::Diagram::square_unit), to a part in 10^9. It is an error if the integer does not
+    /// fit.
     pub squared_distance: bool,
     /// The distance as `f32`: the distance as `f64`, rounded. The call fails if sides are so short or so long that
     /// `f32` cannot hold the distance.
     pub distance: bool,
-    /// The distance as `f64`: the root of the squared distance, times the side of a square pixel, each
-    /// rounded once; of pixels that are not square as [`Spacing`] says.
+    /// The distance as `f64`: the root of the squared distance, times the side of a square pixel, each rounded once.
+    /// For pixels that are not square, [`Spacing`] defines it.
     pub distance_f64: bool,
     /// The signed distance as `f32`: outside the sites the distance to the nearest site, and at a site the negative
     /// distance to the nearest pixel that is not a site.
     pub signed_distance: bool,
-    /// The nearest site's value, out of the input's values.
+    /// The nearest site's value, from the input's values.
     pub value: bool,
-    /// The nearest site's label, out of the input's labels.
+    /// The nearest site's label, from the input's labels.
     pub label: bool,
 }
 
 impl Params {
-    /// Distances by the grid's cells, without a limit, and no output yet.
+    /// Returns parameters with distances by the grid's cells, without a limit and without outputs.
     pub fn new() -> Self {
         Self::default()
     }
@@ -247,7 +247,7 @@ impl Params {
                 (
                     self.signed_distance,
                     "signed distance",
-                    "pixels beyond the strip that are no sites",
+                    "pixels beyond the strip that are not sites",
                 ),
             ];
             if let Some(&(_, output, input)) = beyond.iter().find(|(is_wanted, ..)| *is_wanted) {

@@ -1,5 +1,5 @@
-//! Which homes have no bus stop within 400 m, and how many there are in each district: nearest points by an index, counts in polygons by a
-//! quadtree.
+//! Which homes have no bus stop within 400 m, and how many there are in each district: an index finds the nearest
+//! stops, and a quadtree counts homes in polygons.
 //!
 //! `cargo run --package quadtree-sort --example bus_stops`
 

@@ -1,4 +1,4 @@
-//! Arrays that a tree owns, or that lie in its file.
+//! Arrays that a tree owns, or borrows from its mapped file.
 
 use std::fmt;
 use std::ops::Deref;

@@ -6,8 +6,9 @@ use kernels_rs::spatial::morton;
 
 use crate::{Params, Result};
 
-/// Which cell of a level holds a place, and where a cell's edges lie, of all trees with the same bounds, levels and
-/// shape of cells. A program that builds a tree in [parts](crate::join) finds by it which points belong to a part.
+/// Tells which cell of a level holds a place, and where a cell's edges lie. It is the same for all trees with equal
+/// bounds, levels and shape of cells. A program that builds a tree in [parts](crate::join) uses it to find the points
+/// of a part.
 ///
 /// ```
 /// use gpu_core::Bounds;
@@ -27,7 +28,7 @@ pub struct Cells {
 }
 
 impl Cells {
-    /// Returns the cells of trees with such parameters over `bounds`. Bounds of the parameters are ignored.
+    /// Returns the cells of trees with such parameters over `bounds`. It ignores the bounds in the parameters.
     ///
     /// # Errors
     /// [`Error::Threshold`](crate::Error::Threshold), [`Error::MaxLevel`](crate::Error::MaxLevel) and
@@ -49,8 +50,8 @@ impl Cells {
         self.frame.level
     }
 
-    /// The Morton code of the cell of a level that holds a place: x has the even bits. Places outside of the root
-    /// belong to the cells at its edges. A level beyond the deepest is that one.
+    /// Returns the Morton code of the cell that holds a place, in a level: x has the even bits. Places outside of the
+    /// root belong to the cells at its edges. A level beyond the deepest means the deepest.
     pub fn code(&self, level: u32, x: f64, y: f64) -> u64 {
         self.frame.code(x, y) >> (2 * self.frame.level.saturating_sub(level))
     }
@@ -60,9 +61,9 @@ impl Cells {
         morton::encode(column, row)
     }
 
-    /// The edges of a cell, exact: `min_x` is the least number that belongs to it. Its places have `min_x <= x < max_x`
-    /// and `min_y <= y < max_y`; in the last column and row of a level they may also lie on the root's eastern and
-    /// northern edge.
+    /// Returns the exact edges of a cell: `min_x` is the least number that belongs to it. Its places have `min_x <= x <
+    /// max_x` and `min_y <= y < max_y`; in the last column and row of a level they may also lie on the root's eastern
+    /// and northern edge.
     pub fn edges(&self, level: u32, code: u64) -> Bounds {
         let Bounds { min_x, min_y, max_x, max_y } = self.bounds;
         let (column, row) = morton::decode(code);

@@ -9,13 +9,13 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The columns, memory or the device.
+    /// The columns are invalid, or memory or the device failed.
     #[error(transparent)]
     Core(#[from] gpu_core::Error),
     /// The caller's progress ended the call.
     #[error(transparent)]
     Cancelled(#[from] gpu_core::Cancelled),
-    /// A leaf must be allowed to hold a point.
+    /// The threshold is 0, but a leaf holds at least one point.
     #[error("a threshold of 0: a leaf holds at least one point")]
     Threshold,
     /// A level beyond the deepest.
@@ -28,13 +28,14 @@ pub enum Error {
     },
     /// Bounds that are not finite, the wrong way round, or too far apart to subtract.
     #[error(
-        "bounds {bounds} are not finite, are the wrong way round, or have sides that are not finite"
+        "bounds {bounds} are not finite, have their corners swapped, or have sides that are not \
+         finite"
     )]
     Bounds {
         /// As given.
         bounds: Bounds,
     },
-    /// A point beyond the bounds, where that is refused.
+    /// A point lies beyond the bounds, and the parameters refuse such points.
     #[error("point {index}, ({}, {}), lies outside the bounds", Shortest(*x), Shortest(*y))]
     Outside {
         /// The first such point, from 0.
@@ -44,15 +45,18 @@ pub enum Error {
         /// Its y.
         y: f64,
     },
-    /// More nodes than a node can name.
-    #[error("{nodes} nodes; a tree holds at most {most}: raise the threshold or lower the level")]
+    /// The tree has more nodes than a node can number.
+    #[error(
+        "a tree of {nodes} nodes is too large, at most {most} fit: raise the threshold or lower \
+         the level"
+    )]
     TooManyNodes {
         /// As the points would need.
         nodes: u64,
         /// The most.
         most: u64,
     },
-    /// Too little device memory to do anything.
+    /// The budget of device memory is too small.
     #[error("a budget of {bytes} bytes of device memory is too small: give at least {least}")]
     Budget {
         /// As given.
@@ -61,7 +65,7 @@ pub enum Error {
         least: u64,
     },
     /// A window is not a rectangle.
-    #[error("window {index}, {window}, is no rectangle")]
+    #[error("window {index}, {window}, is not a rectangle")]
     Window {
         /// The first such window, from 0.
         index: u64,
@@ -70,7 +74,8 @@ pub enum Error {
     },
     /// A disc is not valid.
     #[error(
-        "disc {index} around ({}, {}) has radius {}; all are finite, and no radius negative",
+        "disc {index} around ({}, {}) has radius {}: centre and radius must be finite, and the \
+         radius not negative",
         Shortest(*x), Shortest(*y), Shortest(*radius)
     )]
     Disc {
@@ -83,7 +88,7 @@ pub enum Error {
         /// Its radius.
         radius: f64,
     },
-    /// A place of a polygon that is not finite.
+    /// A vertex of a polygon is not finite.
     #[error("polygon {polygon} has a vertex ({x}, {y}) that is not finite")]
     Vertex {
         /// Which polygon, from 0.
@@ -108,8 +113,8 @@ pub enum Error {
         /// Its latitude.
         latitude: f64,
     },
-    /// More places or regions than a search on the host can number.
-    #[error("{count} {what} in one search are more than {most}: search in parts")]
+    /// There are more places or regions than a search on the host can number.
+    #[error("one search takes at most {most} {what}, not {count}: search in parts")]
     TooMany {
         /// Places or regions.
         what: &'static str,
@@ -129,7 +134,7 @@ pub enum Error {
         /// The system's words.
         message: String,
     },
-    /// The file is no tree, or a damaged one.
+    /// The file is not a tree, or is damaged.
     #[error("{path}: not a quadtree: {what}")]
     Damaged {
         /// Which.
@@ -139,7 +144,8 @@ pub enum Error {
     },
     /// Indices that points cannot have among more.
     #[error(
-        "{indices} indices for {points} points among {given}: give one for each point, rising, each below {given}"
+        "{indices} indices for {points} of {given} points: give one index for each point, in \
+         rising order, each below {given}"
     )]
     Indices {
         /// As given.
@@ -151,7 +157,8 @@ pub enum Error {
     },
     /// A name that no column of values can have.
     #[error(
-        "\"{name}\" cannot name a column of values: it is empty, longer than {} bytes, or another column's",
+        "\"{name}\" cannot name a column of values: a name must not be empty, longer than {} \
+         bytes, or the name of another column",
         crate::MAX_NAME
     )]
     ValuesName {

@@ -12,11 +12,11 @@
 //! | then | y likewise |
 //! | then | each column of values likewise, of its own type |
 //!
-//! Version 1 had no values, and zeros where the header now tells of them: it is read as a file without values.
+//! Version 1 had no values, and zeros in their header fields: it reads as a file without values.
 //!
-//! Behind each array zeros fill up to the next multiple of 64. The checksums are CRC-32 (IEEE 802.3): that of all bytes
-//! behind the header, and that of the header without it. A file is refused unless both are right, its nodes are those
-//! of a tree, and each point lies in its leaf and has an index of its own.
+//! Behind each array zeros fill up to the next multiple of 64. There are two checksums, CRC-32 (IEEE 802.3): one of all
+//! bytes after the header, and one of the header before it. Readers check both. They also check that the nodes make a
+//! tree, that each point lies in its leaf, and that no two points have the same index.
 
 mod streamed;
 
@@ -217,7 +217,7 @@ impl Quadtree {
         saved.map_err(|error| Error::file(path, &error))
     }
 
-    /// Writes the bytes of the file that [`save`](Self::save) makes. Needs the feature `files`.
+    /// Writes the same bytes as [`save`](Self::save). Needs the feature `files`.
     ///
     /// # Errors
     /// The errors of the writer.
@@ -255,8 +255,8 @@ impl Quadtree {
     /// Example: see [`save`](Self::save).
     ///
     /// # Errors
-    /// [`Error::File`] if it cannot be read; [`Error::Damaged`] if it is not a tree's file, or of another version, cut
-    /// off, or changed; [`Error::Core`] if memory does not suffice.
+    /// [`Error::File`] if it cannot be read; [`Error::Damaged`] if the file is not a tree's, has another version, was
+    /// cut off, or was changed; [`Error::Core`] if memory does not suffice.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         Self::read(path).map_err(|error| in_file(path, error))
@@ -287,8 +287,9 @@ impl Quadtree {
         header.tree(Arrays { nodes, order, x, y, values })
     }
 
-    /// Maps a tree that [`save`](Self::save) has written into memory: its arrays are the file's, and nothing is copied.
-    /// The file is read once, on all cores, to check it; searches rely on that check. Needs the feature `files`.
+    /// Maps a tree that [`save`](Self::save) has written into memory: its arrays lie in the file, and the call copies
+    /// nothing. The call reads the file once, on all cores, to check it; searches rely on that check. Needs the feature
+    /// `files`.
     ///
     /// # Errors
     /// The errors of [`open`](Self::open).
@@ -350,21 +351,21 @@ impl Quadtree {
             && frame.rows_per_unit > 0.0;
         let points = self.order.len() as u64;
         if frame.level > MAX_LEVEL || !is_frame || self.threshold == 0 {
-            return Err(damaged("no such levels, bounds or threshold"));
+            return Err(damaged("its levels, bounds or threshold are impossible"));
         }
         if points > MAX_POINTS || points > self.given || self.given > MAX_POINTS {
-            return Err(damaged(format!("{points} of {} points", self.given)));
+            return Err(damaged(format!("its nodes hold {points} of {} points", self.given)));
         }
         if self.order.par_iter().any(|&point| u64::from(point) >= self.given) {
-            return Err(damaged("a point has no number"));
+            return Err(damaged("one of its points has no number"));
         }
         let root = match self.nodes.first() {
             None if points == 0 => return Ok(()),
-            None => return Err(damaged("points without nodes")),
+            None => return Err(damaged("it has points but no nodes")),
             Some(root) => root,
         };
         if (root.code, root.level, root.start, root.count) != (0, 0, 0, points) || points == 0 {
-            return Err(damaged("the first node is no root"));
+            return Err(damaged("its first node is not a root"));
         }
         // Each node's children follow those of the node before it, so none is a child twice.
         let mut next = 1;
@@ -372,7 +373,7 @@ impl Quadtree {
             next = self.check_node(place, node, next)?;
         }
         if next != self.nodes.len() {
-            return Err(damaged("nodes without a parent"));
+            return Err(damaged("some of its nodes have no parent"));
         }
         self.check_points()
     }
@@ -408,7 +409,7 @@ impl Quadtree {
 
     /// Checks a node whose children must begin at `next`. Returns where the next node's children must begin.
     fn check_node(&self, place: usize, node: &Node, next: usize) -> Result<usize> {
-        let bad = || damaged(format!("node {place} is none"));
+        let bad = || damaged(format!("its node {place} is damaged"));
         if node.quadrants > 15 || node.reserved != [0; 2] {
             return Err(bad());
         }
@@ -499,11 +500,11 @@ impl Header {
     fn of_file(start: &[u8; size_of::<Self>()], len: u64) -> Result<Self> {
         let header: Self = bytemuck::pod_read_unaligned(start);
         if header.magic != MAGIC {
-            return Err(damaged("the file is none"));
+            return Err(damaged("it does not begin with the signature of a quadtree"));
         }
         if ![WITHOUT_VALUES, VERSION].contains(&header.version) {
             return Err(damaged(format!(
-                "its version is {}, and this program reads {WITHOUT_VALUES} and {VERSION}",
+                "its version is {}, but this program reads versions {WITHOUT_VALUES} and {VERSION}",
                 header.version
             )));
         }
@@ -526,8 +527,9 @@ impl Header {
 
     /// Returns the columns of values that the directory describes.
     fn columns(&self, directory: &[u8]) -> Result<Vec<(String, ValueType)>> {
-        columns_of(directory, self.columns)
-            .ok_or_else(|| damaged("its columns of values are none that this program knows"))
+        columns_of(directory, self.columns).ok_or_else(|| {
+            damaged("its columns of values have a type that this program does not know")
+        })
     }
 
     /// Returns where the arrays lie in a file of `len` bytes, by the header. Fails unless the arrays fill the file.
@@ -535,7 +537,7 @@ impl Header {
         let layout = Layout::new(self, columns.iter().map(|&(_, of)| of))
             .ok_or_else(|| damaged("the arrays are longer than memory"))?;
         if len != layout.len as u64 {
-            return Err(damaged(format!("{len} bytes, not {}", layout.len)));
+            return Err(damaged(format!("it has {len} bytes, not {}", layout.len)));
         }
         Ok(layout)
     }
@@ -554,7 +556,7 @@ impl Header {
         let (frame, bounds) = (self.frame(), self.bounds());
         let (threshold, given) = (self.threshold, self.given);
         let Ok(system) = u16::try_from(self.system) else {
-            return Err(damaged(format!("there is no coordinate system {}", self.system)));
+            return Err(damaged(format!("its coordinate system {} is unknown", self.system)));
         };
         let tree = Quadtree { frame, bounds, threshold, nodes, order, x, y, values, given, system };
         tree.check()?;
@@ -572,7 +574,7 @@ impl Header {
 }
 
 fn too_short() -> Error {
-    damaged("too short for a header")
+    damaged("it is too short for a header")
 }
 
 /// An error for a damaged file; [`in_file`] adds its name.

@@ -13,8 +13,8 @@ use crate::{Error, Result};
 /// using fractals").
 ///
 /// The points are sorted along Hilbert's curve. Each run of 32 points has a tight bounding box, and so has each run of
-/// 32 boxes, level by level. So a search costs what its answers cost, wherever the points lie: along lines, in
-/// clusters, all at one place.
+/// 32 boxes, level by level. So the cost of a search depends on its results, not on where the points lie: along lines,
+/// in clusters, or all at one place.
 ///
 /// The index is the same on every run and every device. Points at one place stay in the order in which they were given.
 ///
@@ -78,13 +78,13 @@ impl Index {
         self.order.is_empty()
     }
 
-    /// The bounds that were given, or those of the points.
+    /// The given bounds, or the bounds of the points.
     pub fn bounds(&self) -> Bounds {
         self.bounds
     }
 
-    /// Finds the `k` nearest points of each place, on all cores. It compares squares of distances, each operation rounded to
-    /// f64; of points as near the lower index comes first.
+    /// Finds the `k` nearest points of each place, on all cores. It compares squared distances, each operation rounded
+    /// to f64. Among equally near points, the lower index comes first.
     ///
     /// # Errors
     /// [`gpu_core::Error::Length`], [`gpu_core::Error::NotFinite`] for a place, [`Error::NoNeighbours`] for k = 0,

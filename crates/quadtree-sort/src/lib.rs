@@ -25,14 +25,14 @@
 //!
 //! # What it finds
 //!
-//! - Points in windows, discs and polygons, counted ([`Quadtree::count_in`]) or listed ([`Quadtree::list_in`]).
-//! - The k nearest points of places ([`Quadtree::nearest`]), on the globe by great circles
+//! - Count ([`Quadtree::count_in`]) or list ([`Quadtree::list_in`]) the points in windows, discs and polygons.
+//! - Find the k nearest points of places ([`Quadtree::nearest`]), on the globe along great circles
 //!   ([`Quadtree::nearest_on_globe`]).
-//! - The leaf of a place ([`Quadtree::leaves_of`]).
-//! - The leaves around a leaf, whatever their levels ([`Quadtree::adjacent_leaves`]).
+//! - Find the leaf of a place ([`Quadtree::leaves_of`]).
+//! - List the leaves around a leaf, at all levels ([`Quadtree::adjacent_leaves`]).
 //!
-//! Each call answers a batch on all cores. Functions of the same names take a device ([`nearest()`]), and [`gpu`]
-//! has them for trees in device memory. The answers are the same.
+//! Each call answers a batch on all cores. Functions of the same names take a device ([`nearest()`]); the functions in
+//! [`gpu`] take trees in device memory. The answers are the same.
 //!
 //! A program that needs only nearest points can make an [`Index`] by [`index()`]. It has no cells and no levels,
 //! and stays fast for clusters, for points along lines and for many points at one place.
@@ -41,7 +41,7 @@
 //!
 //! Points carry heights, classes or intensities. [`Quadtree::with_values`] gives the points of a tree a column of
 //! numbers with a name. The tree keeps the column in its own order, beside x and y, and writes it to files.
-//! [`Quadtree::places_of`] leads from the points that a search found to their values:
+//! [`Quadtree::places_of`] finds the values of the points that a search found:
 //!
 //! ```
 //! # fn main() -> quadtree_sort::Result<()> {
@@ -66,12 +66,12 @@
 //! Files need the feature `files`, which is off by default:
 //! `quadtree-sort = { version = "..", features = ["files"] }`.
 //!
-//! [`Quadtree::save`] writes a tree to one file, which appears whole or not at all. [`Quadtree::open`] reads and
-//! checks it. [`Quadtree::map`] maps it into memory and copies nothing. Mapping is `unsafe`, since nobody may
-//! change the file meanwhile. Coordinates larger than memory come from a mapped [`MappedPoints`].
+//! [`Quadtree::save`] writes a tree to one file, which appears whole or not at all. [`Quadtree::open`] reads and checks
+//! it. [`Quadtree::map`] maps it into memory and copies nothing. Mapping is `unsafe`, since nobody may change the file
+//! while it is mapped. Coordinates larger than memory come from a mapped [`MappedPoints`].
 //!
-//! A tree larger than memory is built in parts, by any number of programs: each part has the points of one of the
-//! tree's [`Cells`]. [`join`] then makes one file of them.
+//! Any number of programs can build a tree larger than memory in parts: each part has the points of one of the tree's
+//! [`Cells`]. [`join`] then joins the parts into one file.
 //!
 //! # Method
 //!
@@ -125,7 +125,7 @@ pub use values::{MAX_NAME, Value, ValueType, Values};
 /// The most points of a tree: the permutation holds indices of 32 bits.
 pub const MAX_POINTS: u64 = u32::MAX as u64;
 
-/// Builds the tree of some points. Values of points are ignored.
+/// Builds the tree of points. Values of points are ignored.
 ///
 /// No points give a tree without nodes. Work: one sort of the points, and a few steps for each node.
 ///
@@ -161,8 +161,8 @@ pub fn build<'on>(on: impl Into<On<'on>>, points: Points<'_>, params: &Params) -
 /// cells pass through that memory: one is copied in while another is built and a third is copied out. The tree is
 /// the same, whatever [`Params::method`] says.
 ///
-/// With mapped points (`MappedPoints`, feature `files`) the points need not fit the host's memory either. The tree
-/// must fit: 20 bytes a point, and its nodes. The build takes 2 bytes a point and 8 bytes a node more.
+/// With mapped points (`MappedPoints`, feature `files`) the points need not fit the host's memory either. The tree must
+/// fit: 20 bytes a point, and its nodes. The build takes 2 more bytes a point and 8 more bytes a node.
 ///
 /// A batch takes more than the budget if it needs more than six nodes for every `threshold` points.
 ///
@@ -180,8 +180,8 @@ pub fn build<'on>(on: impl Into<On<'on>>, points: Points<'_>, params: &Params) -
 /// ```
 ///
 /// # Errors
-/// The errors of [`build`]. [`Error::Budget`] for a budget that is too small for batches of 1024 points, or of a
-/// 16384th of all points.
+/// The errors of [`build`]. [`Error::Budget`] for a budget that is too small for batches of 1024 points, or for batches
+/// of a 16384th of all points.
 #[cfg_attr(not(feature = "cuda"), expect(unused_variables))]
 pub fn build_within<'on>(
     on: impl Into<On<'on>>,

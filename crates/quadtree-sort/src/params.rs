@@ -1,4 +1,4 @@
-//! How a tree is built, checked.
+//! How to build a tree: parameters and their checks.
 
 use gpu_core::Bounds;
 use kernels_rs::spatial::frame::Frame;
@@ -30,16 +30,16 @@ pub struct Params {
     pub max_level: u32,
     /// The root's ground; `None` for the bounds of the points.
     pub bounds: Option<Bounds>,
-    /// Whether cells are squares. Then the root's shorter side is as long as its longer one, counted from the
-    /// south-west corner.
+    /// Whether cells are squares. If set, the root is a square: its shorter side grows from the south-west corner to
+    /// the length of the longer side.
     pub square: bool,
     /// How to treat points beyond given bounds.
     pub outside: Outside,
-    /// How points are sorted. Every way gives the same tree.
+    /// How points are sorted. Every method gives the same tree.
     pub method: Method,
 }
 
-/// What becomes of points beyond given bounds.
+/// How to treat points beyond given bounds.
 ///
 /// Example: see [`Params`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -69,7 +69,7 @@ pub enum Method {
     /// The faster one.
     #[default]
     Auto,
-    /// By their Morton codes, once; nodes are then found by common prefixes.
+    /// Sorts once by Morton codes, and finds nodes by common prefixes.
     Morton,
     /// A published method, for comparison.
     Baseline(Baseline),
@@ -81,7 +81,8 @@ pub enum Method {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Baseline {
-    /// Level by level into the four quadrants of each node: Gluck, *Fast GPGPU Based Quadtree Construction* (2014).
+    /// Sorts level by level into the four quadrants of each node: Gluck, *Fast GPGPU Based Quadtree Construction*
+    /// (2014).
     LevelSort,
 }
 

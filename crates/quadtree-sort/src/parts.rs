@@ -1,15 +1,15 @@
 //! Joins the trees of some cells into one tree.
 //!
 //! If memory holds neither all points nor the tree, the caller takes the points of one cell at a time. The caller gives
-//! each cell's tree the indices that its points have among all. From these trees, which lie in files, follows the tree
-//! of all points:
+//! each cell's tree the indices that its points have among all. The tree of all points follows from these trees, which
+//! lie in files:
 //!
-//! 1. Above the cells of the parts a node has the points of the parts below it. If these are no more than the
-//!    threshold, the node is a leaf, and its points, of several parts, are sorted into the order as given. Otherwise it
-//!    is divided.
-//! 2. From its cell on a part's nodes are the tree's. Their points begin behind those of the parts before.
+//! 1. Above the cells of the parts, a node has the points of the parts below it. If these are at most the threshold,
+//!    the node is a leaf, and its points are sorted into the order as given. Otherwise it is divided.
+//! 2. From a part's cell down, the part's nodes are nodes of the tree. Their points come after the points of earlier
+//!    parts.
 //! 3. A level of the tree consists of its nodes above the cells, and of the same level of the parts, in the order of
-//!    codes. The points are those of the parts in that order. So the file is written front to back, and only the nodes
+//!    codes. The points are the parts' points in that order. So the file is written front to back, and only the nodes
 //!    above the cells are in memory.
 
 use std::io::{self, Seek, Write};
@@ -129,8 +129,8 @@ enum Run {
     Leaf(Range<usize>),
 }
 
-/// Joins the trees of some cells, in any order, into the tree of all their points, identical to the last byte. A
-/// cell without a part has no points. Needs the feature `files`.
+/// Joins the trees of some cells, in any order, into the tree of all their points. The bytes are the same as from one
+/// build. A cell without a part has no points. Needs the feature `files`.
 ///
 /// Memory: a few dozen bytes for each part and level; parts may be mapped ([`Quadtree::map`]). This function does
 /// not check whether an index stands in two parts.
@@ -158,11 +158,11 @@ enum Run {
 /// # Errors
 /// - [`Error::Part`] if there is no part.
 /// - [`Error::Part`] for a part whose parameters differ from the first's, or whose points lie outside its cell.
-/// - [`Error::Part`] for a part whose cell shares ground with another part's.
+/// - [`Error::Part`] for a part whose cell overlaps another part's cell.
 /// - [`gpu_core::Error::TooMany`] and [`Error::TooManyNodes`] for the tree of all points.
 pub fn join<'a>(parts: &[Part<'a>]) -> Result<Joined<'a>> {
     let Some(first) = parts.first() else {
-        return Err(Error::Part { part: 0, what: "a tree has at least one" });
+        return Err(Error::Part { part: 0, what: "a tree needs at least one part" });
     };
     let fault = |(part, of): (u64, &Part<'_>)| of.fault(first.tree).map(|what| (part, what));
     if let Some((part, what)) = (0..).zip(parts).find_map(fault) {
@@ -174,7 +174,7 @@ pub fn join<'a>(parts: &[Part<'a>]) -> Result<Joined<'a>> {
         order.windows(2).find(|two| parts[two[0]].covers().end > parts[two[1]].covers().start);
     if let Some(two) = overlap {
         let part = two[1] as u64;
-        return Err(Error::Part { part, what: "its cell shares ground with another's" });
+        return Err(Error::Part { part, what: "its cell overlaps the cell of another part" });
     }
     let parts = order.into_iter().map(|i| parts[i]).filter(|part| part.points() > 0).collect();
     let levels = vec![Vec::new(); MAX_LEVEL as usize + 1];
@@ -294,7 +294,7 @@ impl Joined<'_> {
         self.points
     }
 
-    /// Writes the bytes of the file that [`Quadtree::save`] makes of the tree, and seeks back once, to its header.
+    /// Writes the same bytes as [`Quadtree::save`] for the tree, and seeks back once, to the header.
     ///
     /// # Errors
     /// The errors of the writer.
@@ -379,8 +379,8 @@ impl Joined<'_> {
 }
 
 impl Quadtree {
-    /// The same tree over points that are some of more: point `i` was `indices[i]` among `given`. The order of the
-    /// points within a leaf stays, since the indices rise. Needs the feature `files`.
+    /// Returns the same tree with other indices, for points that are a part of `given` points: point `i` gets the index
+    /// `indices[i]`. Points of a leaf stay in order, since indices rise. Needs the feature `files`.
     ///
     /// # Errors
     /// [`Error::Indices`] unless `indices` has one index for each point, in rising order, each below `given`;

@@ -85,6 +85,6 @@ fn of_points(path: &Path) -> Result<(File, u64)> {
 }
 
 fn no_columns(path: &Path, len: u64) -> Error {
-    let message = format!("{len} bytes are no columns of x and y, 16 bytes a point");
+    let message = format!("{len} bytes are not columns of x and y, 16 bytes a point");
     Error::File { path: path.display().to_string(), message }
 }

@@ -4,20 +4,18 @@ use gpu_core::Bounds;
 
 use crate::{Error, Result};
 
-/// Polygons to look for points in.
+/// Polygons in which to search for points.
 ///
-/// A polygon is any number of rings, so it may have holes or several parts. A point is inside if it is inside an
-/// odd number of rings. Rings close by themselves: a ring may repeat its first place at the end or not, and may
-/// turn either way.
+/// A polygon is any number of rings, so it may have holes or several parts. A point is inside if it is inside an odd
+/// number of rings. A ring need not repeat its first place at the end, and may turn either way.
 ///
-/// A point on an edge belongs to one side of the edge. An edge counts for the points to the west of it, from the
-/// height of its lower end up to below its upper end. So if polygons share an edge, exactly one of them holds a
-/// point on it. This also holds for points so near to the edge that rounding decides their side, since an edge has the
-/// same crossings in both directions.
+/// A point on an edge belongs to one side of the edge. An edge counts for points to the west of it whose y is at least
+/// its lower end's and below its upper end's. So if polygons share an edge, exactly one of them holds a point on it.
+/// This also holds for points so near to an edge that rounding decides their side, since the edge's direction does not
+/// change its crossings.
 ///
-/// Rings that overlap cancel each other where they do. Parts that may overlap, and holes that may lie outside, as
-/// files have them, need a polygon for each ring. The caller then puts the lists together, as `point_quadtree`
-/// does.
+/// Where two rings of a polygon overlap, they cancel each other. If parts may overlap or holes may lie outside, as in
+/// files, make a polygon of each ring, and combine the lists, as `point_quadtree` does.
 ///
 /// ```
 /// use gpu_core::{Device, Points};
@@ -47,7 +45,7 @@ impl Polygons {
         Self { offsets: vec![0], ..Self::default() }
     }
 
-    /// Adds a polygon of rings of places. One without places has no points.
+    /// Adds a polygon of rings of places. A polygon without vertices holds no points.
     ///
     /// # Errors
     /// [`Error::Vertex`] for a place that is not finite; the polygons stay as they were.
@@ -119,7 +117,8 @@ impl Polygons {
     /// ```
     ///
     /// # Errors
-    /// [`gpu_core::Error::Unfit`] with the row of what is no polygon, or has more coordinates than x and y; [`Error::Vertex`].
+    /// [`gpu_core::Error::Unfit`] with the row of a geometry that is not a polygon, or has more coordinates than x and
+    /// y; [`Error::Vertex`].
     pub fn from_geo<G: gpu_core::geo_traits::GeometryTrait<T = f64>>(
         geometries: impl IntoIterator<Item = G>,
     ) -> Result<Self> {

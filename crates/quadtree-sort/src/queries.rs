@@ -1,5 +1,5 @@
-//! Searches in a tree on the host. What cells and points are near, or in a region, is decided by the functions that the
-//! device runs too: `kernels_rs::quadtree::queries`.
+//! Searches in a tree on the host. The device runs the same functions to decide which cells and points are near, or in
+//! a region: `kernels_rs::quadtree::queries`.
 
 #[cfg(feature = "arrow")]
 mod arrow;
@@ -25,7 +25,7 @@ use crate::{Error, Polygons, Quadtree, Result};
 /// The most places or regions of a search on the host.
 const MOST: u64 = 1 << 32;
 
-/// Parts of the plane to look for points in.
+/// Regions of the plane in which to search for points.
 ///
 /// Example: see [`count_in`](crate::count_in()).
 #[derive(Clone, Copy, Debug)]
@@ -111,7 +111,7 @@ impl Lists {
     /// The list of a query.
     ///
     /// # Panics
-    /// Where there is no such query.
+    /// Panics if there is no such query.
     pub fn of(&self, query: usize) -> &[u32] {
         &self.indices[self.offsets[query] as usize..self.offsets[query + 1] as usize]
     }
@@ -135,9 +135,9 @@ impl Lists {
 pub struct Neighbours {
     /// Neighbours of a place.
     pub k: usize,
-    /// Their indices as given, nearest first, `k` for each place; [`NONE`] where there are fewer points.
+    /// The indices of the points as given, nearest first, `k` for each place; [`NONE`] if there are fewer points.
     pub indices: Vec<u32>,
-    /// Their distances; infinite where there are fewer points.
+    /// The distances; infinite if there are fewer points.
     pub distances: Vec<f64>,
 }
 
@@ -145,7 +145,7 @@ impl Neighbours {
     /// Returns the indices and distances of a place's neighbours.
     ///
     /// # Panics
-    /// Where there is no such place.
+    /// Panics if there is no such place.
     pub fn of(&self, place: usize) -> (&[u32], &[f64]) {
         let range = place * self.k..(place + 1) * self.k;
         (&self.indices[range.clone()], &self.distances[range])
@@ -181,7 +181,7 @@ impl Quadtree {
         ranges::count(self, regions)
     }
 
-    /// The points in each region, by their indices as given, in the order of the tree.
+    /// Lists the points in each region, by their indices as given, in the order of the tree.
     ///
     /// # Errors
     /// The errors of [`count_in`](Self::count_in), and [`Error::Core`] where the lists are larger than memory.
@@ -190,8 +190,8 @@ impl Quadtree {
         ranges::list(self, regions)
     }
 
-    /// The `k` nearest points of each place, searched on all cores. Distances are compared as squares, each operation
-    /// rounded to f64; of equally near points the lower index comes first.
+    /// The `k` nearest points of each place, searched on all cores. The search compares squared distances, each
+    /// operation rounded to f64. Among equally near points, the lower index comes first.
     ///
     /// # Errors
     /// [`gpu_core::Error::Length`], [`gpu_core::Error::NotFinite`], [`Error::NoNeighbours`] for k = 0,
@@ -202,11 +202,12 @@ impl Quadtree {
         nearest::nearest(self, x, y, k)
     }
 
-    /// The `k` nearest points of each place by great-circle distance, where x are longitudes and y latitudes in degrees:
-    /// across the antimeridian and the poles. Distances are angles in radians; of points as near, as f64 rounds squared chords,
-    /// the lower index comes first.
+    /// The `k` nearest points of each place by great-circle distance, where x are longitudes and y latitudes in
+    /// degrees: across the antimeridian and the poles. Distances are angles in radians; among points with equal squared
+    /// chords in f64, the lower index comes first.
     ///
-    /// Searched on all cores, by bounds on the distance to the cells; one pass over the points checks them.
+    /// It searches on all cores, by bounds on the distance to the cells, after one pass over the points that checks
+    /// them.
     ///
     /// ```
     /// use gpu_core::{Device, Points};
@@ -234,7 +235,7 @@ impl Quadtree {
     }
 
     /// Returns the leaf whose cell holds each place, as an index into the nodes. A place gets [`NONE`] if it lies
-    /// outside the bounds, or in a cell without points, which is no leaf.
+    /// outside the bounds, or in a cell without points, which is not a leaf.
     ///
     /// # Errors
     /// [`gpu_core::Error::Length`].
@@ -249,9 +250,9 @@ impl Quadtree {
         Ok(x.par_iter().zip(y).map(leaf).collect())
     }
 
-    /// Lists the leaves around each leaf of a list, whatever their levels, by their places among the nodes, in the
-    /// order of codes. A node that is not a leaf, or does not exist, has an empty list. Cells without points are no
-    /// leaves, and no neighbours.
+    /// Lists the leaves around each leaf of a list, at all levels: their positions among the nodes, in the order of
+    /// codes. A node that is not a leaf, or does not exist, has an empty list. Cells without points are not leaves, and
+    /// no neighbours.
     ///
     /// # Errors
     /// [`Error::Core`] where the lists are larger than memory.

@@ -5,7 +5,7 @@ use gpu_core::{Bounds, On, Points};
 use crate::queries::{Adjacency, Lists, Neighbours, Regions};
 use crate::{Index, Quadtree, Result};
 
-/// The number of points in each region: [`Quadtree::count_in`] on a device.
+/// Counts the points in each region: [`Quadtree::count_in`] on a device.
 ///
 /// A GPU gets a copy of the tree for each call; a program that asks often keeps one there
 /// ([`gpu::DeviceQuadtree::from_host`](crate::gpu::DeviceQuadtree::from_host)).
@@ -41,7 +41,7 @@ pub fn count_in<'on>(
     })
 }
 
-/// The points in each region: [`Quadtree::list_in`] on a device, as [`count_in()`].
+/// Lists the points in each region: [`Quadtree::list_in`] on a device. Copies the tree like [`count_in()`].
 ///
 /// ```
 /// use gpu_core::{Device, Points};
@@ -72,7 +72,7 @@ pub fn list_in<'on>(
     })
 }
 
-/// The `k` nearest points of each place: [`Quadtree::nearest`] on a device, as [`count_in()`].
+/// Finds the `k` nearest points of each place: [`Quadtree::nearest`] on a device. Copies the tree like [`count_in()`].
 ///
 /// ```
 /// use gpu_core::{Device, Points};
@@ -104,7 +104,7 @@ pub fn nearest<'on>(
     })
 }
 
-/// The leaf of each place: [`Quadtree::leaves_of`] on a device, as [`count_in()`].
+/// Finds the leaf of each place: [`Quadtree::leaves_of`] on a device. Copies the tree like [`count_in()`].
 ///
 /// ```
 /// use gpu_core::{Bounds, Device, Points};
@@ -135,7 +135,8 @@ pub fn leaves_of<'on>(
     })
 }
 
-/// The leaves around each leaf of a list: [`Quadtree::adjacent_leaves`] on a device, as [`count_in()`].
+/// Lists the leaves around each leaf of a list: [`Quadtree::adjacent_leaves`] on a device. Copies the tree like
+/// [`count_in()`].
 ///
 /// ```
 /// use gpu_core::{Device, Points};
@@ -168,7 +169,7 @@ pub fn adjacent_leaves<'on>(
     })
 }
 
-/// Indexes points, within given bounds or their own. Values of points are ignored.
+/// Indexes points, within the given bounds or the bounds of the points. Values of points are ignored.
 ///
 /// Cost: one sort of the points. The index takes 21 bytes a point.
 ///
@@ -183,7 +184,7 @@ pub fn adjacent_leaves<'on>(
 /// ```
 ///
 /// # Errors
-/// - [`Error::Bounds`](crate::Error::Bounds) for bounds that are no rectangle.
+/// - [`Error::Bounds`](crate::Error::Bounds) for bounds that are not a rectangle.
 /// - [`gpu_core::Error::Length`] for columns of different lengths.
 /// - [`gpu_core::Error::NotFinite`] with the index of the point.
 /// - [`Error::Outside`](crate::Error::Outside) for a point beyond given bounds.

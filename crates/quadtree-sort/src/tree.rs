@@ -8,7 +8,7 @@ use crate::array::Array;
 use crate::values::{self, Value, Values};
 use crate::{Cells, Result};
 
-/// A node: a cell with points in it. Cells without points are no nodes.
+/// A node: a cell with points in it. Cells without points are not nodes.
 ///
 /// Example: see [`Quadtree`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
@@ -20,10 +20,9 @@ pub struct Node {
     pub start: u64,
     /// Its points; positive.
     pub count: u64,
-    /// The first of its children, which follow each other in the order south-west, south-east,
-    /// north-west, north-east; 0 for a leaf.
+    /// The first of its children, which come in the order south-west, south-east, north-west, north-east; 0 for a leaf.
     pub first_child: u32,
-    /// How often the root was divided to get it.
+    /// The node's level: how often the root was divided to get it.
     pub level: u8,
     /// Which quadrants are children: bit 0 for the south-west, 1 for the south-east, 2 for the
     /// north-west, 3 for the north-east.
@@ -50,7 +49,7 @@ impl Node {
     }
 }
 
-/// What was read, and what became of it.
+/// How many points were read, left out and kept.
 ///
 /// Example: see [`Params`](crate::Params).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -97,8 +96,8 @@ pub struct Quadtree {
 }
 
 impl Quadtree {
-    /// The nodes: level after level from the root, within a level in the order of their codes. Without points there is
-    /// none.
+    /// Returns the nodes, level after level from the root; within a level in the order of codes. Without points there
+    /// is none.
     pub fn nodes(&self) -> &[Node] {
         &self.nodes
     }
@@ -108,8 +107,8 @@ impl Quadtree {
         self.nodes.iter().filter(|node| node.is_leaf())
     }
 
-    /// The indices, as given, of the points in the order of the tree: leaf after leaf in the order of
-    /// codes, and in a leaf as given.
+    /// The indices, as given, of the points in the order of the tree: leaf after leaf in the order of codes, and within
+    /// a leaf in the order as given.
     pub fn order(&self) -> &[u32] {
         &self.order
     }
@@ -124,16 +123,15 @@ impl Quadtree {
         &self.y
     }
 
-    /// Returns the same tree, whose points also carry values: `values[i]` belongs to point `i` as given. The tree keeps
-    /// them in its own order, also in its file.
+    /// Returns the same tree, whose points also carry values: `values[i]` belongs to point `i` as given. The tree and
+    /// its file keep the values in the tree's own order.
     ///
     /// Cost: a gather; memory for the column.
     ///
     /// # Errors
-    /// [`gpu_core::Error::Length`] unless there is a value for each point given;
-    /// [`Error::ValuesName`](crate::Error::ValuesName) for a name that is empty, longer than
-    /// [`MAX_NAME`](crate::MAX_NAME), or another column's; [`Error::Core`](crate::Error::Core) where memory does not
-    /// suffice.
+    /// [`gpu_core::Error::Length`] unless each given point has a value; [`Error::ValuesName`](crate::Error::ValuesName)
+    /// for a name that is empty, longer than [`MAX_NAME`](crate::MAX_NAME), or used by another column;
+    /// [`Error::Core`](crate::Error::Core) where memory does not suffice.
     pub fn with_values<T: Value>(mut self, name: &str, values: &[T]) -> Result<Self> {
         let names = self.values.iter().map(Values::name);
         values::check(name, names, [self.given, values.len() as u64])?;
@@ -146,14 +144,15 @@ impl Quadtree {
         &self.values
     }
 
-    /// The column of values of a name, in the order of the tree; `None` where the tree has none of this name and type.
+    /// Returns the column of values with a name, in the order of the tree; `None` if the tree has no column of this
+    /// name and type.
     pub fn values_of<T: Value>(&self, name: &str) -> Option<&[T]> {
         self.values.iter().find(|values| values.name() == name)?.as_slice()
     }
 
-    /// Returns the places of points in the order of the tree, by their indices as given. They lead from what a search
-    /// found to [`x`](Self::x), [`y`](Self::y) and [`values_of`](Self::values_of). A point that is not in the tree has
-    /// [`NONE`](crate::NONE).
+    /// Returns the places of points in the order of the tree, by their indices as given. They are positions in
+    /// [`x`](Self::x), [`y`](Self::y) and [`values_of`](Self::values_of), so you can look up the points that a search
+    /// found. A point that is not in the tree has [`NONE`](crate::NONE).
     ///
     /// Cost: one pass over the order, and memory of up to 32 bytes for each point of the tree and 4 for each index.
     ///
@@ -186,14 +185,14 @@ impl Quadtree {
         self.cells().edges(node.level.into(), node.code)
     }
 
-    /// The same tree, which keeps the code that the coordinate system of its points has in the EPSG list, also in its file. The
-    /// code is the caller's: no search depends on it. 0 stands for none.
+    /// Sets the EPSG code of the points' coordinate system, which the tree's file keeps. No search depends on the code;
+    /// 0 means none.
     #[must_use]
     pub fn with_system(self, code: u16) -> Self {
         Self { system: code, ..self }
     }
 
-    /// The code of the coordinate system, where the tree was given one.
+    /// Returns the EPSG code of the coordinate system, if the tree has one.
     pub fn system(&self) -> Option<u16> {
         (self.system != 0).then_some(self.system)
     }
@@ -203,7 +202,7 @@ impl Quadtree {
         Cells { frame: self.frame, bounds: self.bounds }
     }
 
-    /// What was read, and what became of it.
+    /// How many points were read, left out and kept.
     pub fn summary(&self) -> Summary {
         let mut summary = Summary {
             points: self.given,

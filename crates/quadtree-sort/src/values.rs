@@ -1,4 +1,4 @@
-//! What points carry beside their places: columns of numbers, by name.
+//! The values of points: columns of numbers, each with a name.
 
 use std::fmt;
 
@@ -52,7 +52,8 @@ macro_rules! value_types {
         }
 
         impl Values {
-            /// The value of a point, by its place in the order of the tree: f64 holds it exactly, but for whole numbers beyond 2^53.
+            /// Returns the value of a point, by its position in the order of the tree. f64 holds it exactly, except
+            /// whole numbers beyond 2^53.
             ///
             /// # Panics
             /// If there is no such point.
@@ -135,7 +136,7 @@ impl Values {
         (&self.name, self.value_type)
     }
 
-    /// How many there are: as many as points in the tree.
+    /// Returns the number of values: as many as points in the tree.
     pub fn len(&self) -> usize {
         self.len
     }
@@ -145,7 +146,7 @@ impl Values {
         self.len == 0
     }
 
-    /// The numbers; `None` where they are of another type.
+    /// Returns the numbers; `None` if they have another type.
     pub fn as_slice<T: Value>(&self) -> Option<&[T]> {
         (T::TYPE == self.value_type).then(|| self.numbers())
     }

@@ -1,8 +1,8 @@
-//! A resident block: its threads, what each waits for, and its shared memory.
+//! A resident block: its threads, the event that each waits for, and its shared memory.
 //!
-//! The scheduler asks [`Block::next`] what to run; the running thread calls
-//! [`Block::barrier`], [`Block::exchange`] and the rest, which say whether it has to wait. Both
-//! run on the same OS thread in turn, and no borrow is held while the other runs.
+//! The scheduler asks [`Block::next`] what to run; the running thread calls [`Block::barrier`], [`Block::exchange`] and
+//! others, which say whether it has to wait. Both run on the same OS thread in turn, and no borrow is held while the
+//! other runs.
 
 use crate::fiber::Fiber;
 use crate::memory;

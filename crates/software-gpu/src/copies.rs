@@ -1,4 +1,4 @@
-//! How many copies go between host and device, and what they bring.
+//! Counts copies between host and device, and their bytes.
 
 use std::cell::Cell;
 
@@ -13,7 +13,7 @@ pub fn copies() -> u64 {
     COPIES.get()
 }
 
-/// Bytes that these [`copies`] have brought to the host.
+/// Returns how many bytes these [`copies`] have brought to the host.
 pub fn bytes_to_host() -> u64 {
     BYTES_TO_HOST.get()
 }

@@ -1,4 +1,4 @@
-//! Driver calls that fail when a test wants them to.
+//! Makes driver calls fail, for tests.
 
 use cuda_driver::Status as Code;
 use std::cell::Cell;
@@ -7,7 +7,7 @@ use std::cell::Cell;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Operation {
-    /// An allocation of device memory. From the named one on, all fail, as if memory had run out.
+    /// An allocation of device memory. From the named allocation on, all fail, as if memory had run out.
     Allocation,
     /// Between host and device, or on the device.
     Copy,
@@ -15,7 +15,7 @@ pub enum Operation {
     Fill,
     /// A launch of a kernel.
     Launch,
-    /// A load of a module. Modules stay loaded, so each fails only before its first use.
+    /// A load of a module. Modules stay loaded, so loading can fail only before the first use of a module.
     ModuleLoad,
 }
 
@@ -47,17 +47,17 @@ thread_local! {
 #[must_use = "dropped, nothing fails"]
 pub struct Failure(());
 
-/// Lets one call of this kind on this thread fail: the next after `successes` that succeed. The call then does nothing
-/// and returns an error, as the real driver might.
+/// Makes one call of this kind on this thread fail: the first after `successes` calls that succeed. The call then does
+/// nothing and returns an error, as the real driver might.
 ///
-/// One plan at a time: a second one takes the place of the first.
+/// Only one plan is active: a second plan replaces the first.
 pub fn fail(operation: Operation, successes: u64) -> Failure {
     PLAN.set(Some(Plan { operation, left: successes, happened: false }));
     Failure(())
 }
 
 impl Failure {
-    /// Whether the call was made, and failed.
+    /// Whether the program has made the call, which then failed.
     pub fn happened(&self) -> bool {
         PLAN.get().is_some_and(|plan| plan.happened)
     }

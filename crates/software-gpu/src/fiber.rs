@@ -1,9 +1,8 @@
 //! Fibers: stacks on which threads of a kernel run and wait.
 //!
-//! A fiber is not one thread: it runs one new thread of the block after the other until one of
-//! them has to wait. Threads that never wait thus cost no switch at all, and a thread that waits
-//! keeps its fiber until it ends, whereupon the fiber goes on with new threads. Fibers that find
-//! no new thread go back to the pool of their OS thread.
+//! A fiber is not one thread: it runs one new thread of the block after the other until one of them has to wait. So
+//! threads that never wait cost no switch. A thread that waits keeps its fiber until the thread ends; then the fiber
+//! runs new threads. Fibers that find no new thread go back to the pool of their OS thread.
 
 use corosensei::stack::{DefaultStack, Stack, StackPointer};
 use corosensei::{Coroutine, CoroutineResult};

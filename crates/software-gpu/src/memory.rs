@@ -1,14 +1,14 @@
-//! Device memory: what is allocated, and whether anybody wrote beside it.
+//! Device memory: the live allocations, and checks for writes beside them.
 //!
 //! An allocation lies between two red zones of a known pattern. Fresh memory holds a poison: a NaN in both float widths
-//! and a large number in every integer width. Freed memory holds another, and waits in quarantine before the host gets
-//! it back. The patterns are checked where a program would learn of an error: at synchronisations, at a free, and after
-//! a launch for the memory that the launch was given.
+//! and a large number in every integer width. Freed memory holds another poison, and waits in quarantine before the
+//! host gets it back. The device checks the patterns where a program would see an error: at synchronisations, at a
+//! free, and after a launch for the launch's memory.
 //!
 //! Host memory that a program lends the device has neither zones nor poison.
 //!
-//! While a launch runs, the memory it was given is *busy*: only that launch checks it, right at its end. So a stray
-//! write is blamed on the kernel that made it, not on another host thread that happens to synchronise.
+//! While a launch runs, its memory is *busy*: only that launch checks it, at its end. So the report of a stray write
+//! names the kernel that made it, not another host thread that happens to synchronise.
 
 use crate::order::{Access, History, Reach, Use};
 use crate::report::{Kind, Report};

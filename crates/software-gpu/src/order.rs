@@ -1,14 +1,14 @@
-//! Which work is ordered before which: the streams' promise, checked.
+//! Checks the order of work on different streams.
 //!
-//! Here work is done in the order of the calls, so a program that forgets to order two streams would never notice. This
-//! module keeps, for each stream, what it is known to come after: a vector clock (Lamport 1978; Fidge 1988, Mattern
-//! 1989). The clock holds, for each other stream, the number of its last piece of work that is certainly done. A stream
-//! learns from an event that it waits for, and from the host where the host has waited. A blocking stream and the
-//! legacy default stream also learn from each other. An access to memory must know the last write to it, and a write
-//! must know all reads since.
+//! The software device does work in the order of the calls, so a program that forgets to order two streams would never
+//! notice. So this module keeps, for each stream, a vector clock of the work that it comes after (Lamport 1978; Fidge
+//! 1988, Mattern 1989). The clock holds, for each other stream, the number of its last piece of work that is certainly
+//! done. A stream's clock advances at an event that it waits for, and at a wait of the host. A blocking stream and the
+//! legacy default stream also advance each other's clocks. An access to memory must come after the last write to it,
+//! and a write must come after all reads since.
 //!
-//! This module does not see what host threads tell one another: what one of them has waited for counts as known to all.
-//! So it reports nothing that cannot happen, and overlooks a missing handshake of threads.
+//! This module does not see how host threads synchronise: if one of them has waited for work, it counts as done for
+//! all. So it never reports a fault that cannot happen, but it misses faults where host threads fail to synchronise.
 
 use crate::report::{Kind, Report};
 use std::collections::HashMap;

@@ -1,16 +1,16 @@
-//! The shadow of a block's shared memory: who touched what, and when.
+//! The shadow of a block's shared memory: which thread accessed each word, and when.
 //!
-//! Time is a clock that ticks whenever some threads of the block are brought in order: at every barrier, and at every
-//! exchange of a whole warp. Two accesses are ordered if a barrier lies between them, or, for two threads of one warp,
-//! an exchange of that warp. So each word remembers only its accesses since the last barrier. It keeps only enough of
-//! them that a later unordered access meets at least one of them. For each kind of access these are the latest thread,
-//! and one other thread, if possible of another warp.
+//! Time is a clock that ticks whenever threads of the block synchronise: at every barrier, and at every exchange of a
+//! whole warp. Two accesses are ordered if a barrier lies between them, or, for two threads of one warp, an exchange of
+//! that warp. So each word remembers only its accesses since the last barrier. It keeps only as many as are needed to
+//! detect a later unordered access. For each kind of access, it keeps the latest thread and one other thread, if
+//! possible of another warp.
 //!
-//! The clock never goes back, not even from block to block, so what is left of earlier blocks is
-//! simply old, and nothing has to be cleared.
+//! The clock never goes back, not even from block to block, so entries of earlier blocks are simply old, and nothing
+//! needs clearing.
 //!
-//! The shadow has a cell for each four bytes until an access is smaller or not aligned to four;
-//! from then on it has one for each byte.
+//! The shadow has a cell for each four bytes until an access is smaller or not aligned to four; from then on it has a
+//! cell for each byte.
 
 use device_std::host::Access;
 

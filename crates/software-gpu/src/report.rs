@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Kind {
-    /// A launch that cannot be: block or grid size, shared memory, a pointer into nowhere.
+    /// An impossible launch: a wrong block or grid size, too much shared memory, or a pointer outside of live memory.
     Launch,
     /// A copy, fill or free whose range is not inside one live allocation.
     Range,
@@ -18,7 +18,7 @@ pub enum Kind {
     UseAfterFree,
     /// An access through a slice of global memory (`device_std::slice`) with an index beyond its end.
     SliceBounds,
-    /// An access to shared memory beyond what the launch gave the block.
+    /// An access beyond the block's shared memory.
     SharedBounds,
     /// An access to shared memory at an address that its size does not divide.
     SharedAlignment,
@@ -29,9 +29,9 @@ pub enum Kind {
     /// Work on one stream uses memory that work on another uses, at least one of them writing it, and
     /// no event, wait or default stream orders the two.
     StreamRace,
-    /// Threads wait for others that will never come.
+    /// Threads wait for other threads that will never arrive.
     Deadlock,
-    /// Lanes of a warp meet in different operations, or name lanes that are not there.
+    /// Lanes of a warp meet in different operations, or name lanes that do not exist.
     Exchange,
     /// The kernel panicked.
     Panic,
@@ -46,11 +46,11 @@ pub enum Kind {
 pub struct Report {
     /// What is wrong.
     pub kind: Kind,
-    /// The kernel that ran, where one did.
+    /// The kernel that ran, if any.
     pub kernel: Option<String>,
-    /// The block, in x, y, z, where it is one block's fault.
+    /// The block, in x, y, z, if the fault is one block's.
     pub block: Option<[u32; 3]>,
-    /// The thread in its block, where it is one thread's fault.
+    /// The thread in its block, if the fault is one thread's.
     pub thread: Option<u32>,
     /// The seed of the order in which threads and blocks ran.
     pub seed: u64,

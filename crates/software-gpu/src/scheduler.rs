@@ -1,8 +1,8 @@
-//! A launch: its blocks shared among OS threads, each of which interleaves a few.
+//! A launch: OS threads share its blocks, and each thread interleaves a few blocks.
 //!
 //! Each worker keeps a window of resident blocks and takes new ones, in shuffled order, as others finish. It runs a
-//! block until its threads have ended, or all that could run have paused; now and then it leaves a block at a barrier
-//! merely to interleave. Then it turns to the next resident block. Nothing is locked while a launch runs.
+//! block until all of its threads have ended or paused. Now and then it leaves a block at a barrier, only to interleave
+//! blocks. Then it turns to the next resident block. Nothing is locked while a launch runs.
 
 use crate::block::{Arrival, Block, Fault, Next};
 use crate::fiber::{self, Suspension, Yielder};

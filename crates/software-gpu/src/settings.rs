@@ -1,4 +1,4 @@
-//! What the environment sets: seed, devices, memory, patience.
+//! The settings in the environment: seed, devices, memory, and time limits.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,7 +15,9 @@ fn variable<T: std::str::FromStr>(name: &str) -> Option<T> {
     let text = std::env::var(name).ok()?;
     let value = text.trim().parse().ok();
     if value.is_none() {
-        eprintln!("software device: {name}={text:?} is not a number, the default is used");
+        eprintln!(
+            "software device: {name}={text:?} is not a number; the software device uses the default"
+        );
     }
     value
 }

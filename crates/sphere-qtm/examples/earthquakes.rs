@@ -1,5 +1,5 @@
-//! Where the Earth shakes most: earthquakes are counted in the cells of the mesh, by area, and again in coarser cells, without a grid that
-//! grows narrow at the poles.
+//! Where the Earth shakes most: counts earthquakes by area in the cells of the mesh, and again in coarser cells. Unlike
+//! a grid of degrees, the mesh does not grow narrow at the poles.
 //!
 //! `cargo run --package sphere-qtm --example earthquakes`
 

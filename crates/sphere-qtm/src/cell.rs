@@ -1,9 +1,8 @@
 //! Cells of the mesh and their ids.
 //!
-//! An id has 64 bits. From the highest on: two zeros, three bits for the octant, two bits a level for the digits of the
-//! path down, a one, and zeros to the end. So an id's lowest one bit tells its level. Ids of cells that do not overlap
-//! are in the order of the cells. A cell's descendants are those whose ids lie between two numbers
-//! ([`Cell::id_range`]).
+//! An id has 64 bits. An id has these bits, from the highest: two zeros, three bits for the octant, two bits a level
+//! for the path's digits, a one, and zeros. So an id's lowest one bit tells its level. Ids of cells that do not overlap
+//! are in the order of the cells. The ids of a cell's descendants are a range of numbers ([`Cell::id_range`]).
 
 use std::fmt;
 use std::ops::RangeInclusive;
@@ -48,12 +47,12 @@ impl Level {
         self.0
     }
 
-    /// How many cells it has: 8 times 4 to its power.
+    /// Returns the number of cells of the level: 8 * 4^level.
     pub fn cell_count(self) -> u64 {
         8 << (2 * self.0)
     }
 
-    /// All its cells, in the order of their ids.
+    /// Returns all cells of the level, in the order of their ids.
     pub fn cells(self) -> impl ExactSizeIterator<Item = Cell> + Clone {
         // More than 2^32 cells are no `usize` everywhere; here they are.
         (0..self.cell_count() as usize).map(move |index| Cell::at(self, index as u64))
@@ -80,13 +79,13 @@ pub struct Cell(u64);
 impl Cell {
     /// Returns the cell of a level that holds a place.
     ///
-    /// A place between cells belongs to one of them. Between siblings it belongs to the middle one, between octants
+    /// A place between cells belongs to one of them. Between siblings, it belongs to the middle cell; between octants,
     /// to the northern and to the eastern one. A pole belongs to the first octant of its side.
     pub fn containing(place: impl Into<UnitVector>, level: Level) -> Self {
         Self::at(level, locate_direction(place.into().0, level.0))
     }
 
-    /// The cell at a place in the order of its level.
+    /// Returns the cell at a position in the order of its level.
     ///
     /// # Errors
     /// [`Error::Index`].
@@ -133,7 +132,7 @@ impl Cell {
         Level(MAX_LEVEL - self.0.trailing_zeros() / 2)
     }
 
-    /// Its place among the cells of its level.
+    /// Returns its position among the cells of its level.
     pub fn index(self) -> u64 {
         self.0 >> (self.0.trailing_zeros() + 1)
     }
@@ -149,13 +148,13 @@ impl Cell {
         (self.level() > Level::ZERO).then(|| self.index() as u32 & 3)
     }
 
-    /// The cell of the level above that it is a quarter of; none for an octant.
+    /// Returns its parent, the cell of the level above that holds it; `None` for an octant.
     pub fn parent(self) -> Option<Self> {
         let level = self.level().0.checked_sub(1)?;
         Some(Self::at(Level(level), self.index() >> 2))
     }
 
-    /// Returns its ancestor of a level, or the cell itself for its own level; none for a deeper level.
+    /// Returns its ancestor of a level, or the cell itself for its own level; `None` for a deeper level.
     pub fn ancestor(self, level: Level) -> Option<Self> {
         let up = self.level().0.checked_sub(level.0)?;
         Some(Self::at(level, self.index() >> (2 * up)))
@@ -166,14 +165,14 @@ impl Cell {
         std::iter::successors(self.parent(), |cell| cell.parent())
     }
 
-    /// Returns its four children by digit: the middle one, then the ones at its vertices. None for a cell of the
-    /// deepest level.
+    /// Returns its four children by digit: the middle child, then the children at its vertices; `None` for a cell of
+    /// the deepest level.
     pub fn children(self) -> Option<[Self; 4]> {
         let level = Level::new(self.level().0 + 1).ok()?;
         Some([0, 1, 2, 3].map(|digit| Self::at(level, self.index() << 2 | digit)))
     }
 
-    /// Its descendants of a level, in order; itself for its own level, nothing for a level above.
+    /// Returns its descendants of a level, in order: the cell itself for its own level, none for a level above.
     pub fn descendants(self, level: Level) -> impl Iterator<Item = Self> + Clone {
         let down = level.0.checked_sub(self.level().0);
         let range =
@@ -186,8 +185,8 @@ impl Cell {
         self.id_range().contains(&other.0)
     }
 
-    /// Its vertices as the mesh has them: in an octant the pole, the western and the eastern vertex. They go
-    /// counterclockwise in the north and clockwise in the south.
+    /// Returns its vertices in the order of the mesh: in an octant the pole, the western and the eastern vertex. They
+    /// go counterclockwise in the north and clockwise in the south.
     pub fn vertices(self) -> [UnitVector; 3] {
         let Triangle { a, b, c } = self.triangle();
         [UnitVector(a), UnitVector(b), UnitVector(c)]

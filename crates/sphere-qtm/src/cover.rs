@@ -1,7 +1,7 @@
 //! Cells that cover an area of the globe, and sets of cells with large ones in place of many small ones.
 //!
-//! A search from the octants down finds a cover. It drops a cell apart from the area, takes a cell inside the area
-//! whole, and visits the children of the others. At the wanted level it takes every cell that the area touches. So a
+//! A search from the octants down finds a cover. It drops cells outside the area, takes cells inside the area whole,
+//! and visits the children of all other cells. At the wanted level it takes every cell that the area touches. So a
 //! cover is compact; [`uncompact`] brings all of its cells to one level.
 
 mod area;
@@ -12,10 +12,10 @@ use crate::{Cell, Error, Level, LonLat, Result, UnitVector};
 
 use area::{Area, Box, Circle, Overlap, Polygon};
 
-/// The cells down to `level` that cover the circle of this radius, in degrees of arc, around a place. In the
-/// order of their ids; none overlaps another.
+/// Returns the cells down to `level` that cover the circle of this radius, in degrees of arc, around a place. The cells
+/// are in the order of their ids, and do not overlap.
 ///
-/// A cell of `level` is there exactly if the circle reaches it. Work and memory grow with the circle's
+/// The cover has a cell of `level` exactly if the circle reaches it. Work and memory grow with the circle's
 /// circumference in cells.
 ///
 /// ```
@@ -46,8 +46,8 @@ pub fn cover_circle(
     cover(&Circle::new(centre.into().0, radius_degrees.to_radians()), level)
 }
 
-/// The cells down to `level` that cover what lies between two meridians, from `west` eastward to `east`, and
-/// between two parallels; all in degrees. A box from 170 to -170 crosses the antimeridian.
+/// Returns the cells down to `level` that cover a box between two meridians, from `west` eastward to `east`, and two
+/// parallels; all in degrees. A box from 170 to -170 crosses the antimeridian.
 ///
 /// The cover holds the box; a cell of `level` is in it if its own bounds in longitude and latitude reach
 /// the box's.
@@ -80,8 +80,7 @@ pub fn cover_box(
 }
 
 /// Returns the cells down to `level` that cover a polygon whose edges are great-circle arcs: an outer ring, and the
-/// rings of its holes. The last vertex of a ring is joined to the first, whether or not it repeats it. The
-/// direction of a ring has no meaning.
+/// rings of its holes. A ring need not repeat its first vertex at the end. The direction of a ring has no meaning.
 ///
 /// ```
 /// use sphere_qtm::{Level, LonLat, cover_polygon};
@@ -95,8 +94,8 @@ pub fn cover_box(
 ///
 /// # Errors
 /// - [`Error::Ring`] for a ring of fewer than three vertices.
-/// - [`Error::Ring`] for a ring that does not fit into the half of the globe around the middle of the outer ring:
-///   its inside would be a guess.
+/// - [`Error::Ring`] for a ring that does not fit into the hemisphere around the middle of the outer ring: its inside
+///   would be ambiguous.
 /// - [`Error::Core`] where memory fails.
 pub fn cover_polygon(rings: &[impl AsRef<[LonLat]>], level: Level) -> Result<Vec<Cell>> {
     let rings: Vec<Vec<Vector>> = rings
@@ -159,8 +158,8 @@ impl Cells {
     }
 }
 
-/// The fewest cells that make up the same area: four siblings become their parent, and what lies in another cell
-/// goes. In the order of their ids.
+/// Returns the fewest cells that make up the same area, in the order of their ids: four siblings become their parent,
+/// and cells inside other cells disappear.
 ///
 /// ```
 /// use sphere_qtm::{Cell, Level, compact};
@@ -198,7 +197,7 @@ fn compact_sorted(cells: Vec<Cell>) -> Vec<Cell> {
     kept
 }
 
-/// The cells of one level that make up the same area as cells of that level and above, in their order.
+/// Returns the cells of one level, in order, that make up the same area as cells of that level and above.
 ///
 /// ```
 /// use sphere_qtm::{Level, uncompact};
@@ -209,7 +208,7 @@ fn compact_sorted(cells: Vec<Cell>) -> Vec<Cell> {
 /// ```
 ///
 /// # Errors
-/// [`Error::Deeper`] where a cell is below that level, [`Error::Core`] where memory fails.
+/// [`Error::Deeper`] if a cell is below that level, [`Error::Core`] where memory fails.
 pub fn uncompact(cells: &[Cell], level: Level) -> Result<Vec<Cell>> {
     let mut count = 0u64;
     for &cell in cells {

@@ -1,9 +1,9 @@
 //! Diagrams on the CPU, on all cores.
 //!
-//! The plan goes from the octants down. A triangle takes its parent's candidates and drops those that others beat in
-//! all of it (`kernels_rs::sphere_qtm::nearest`). A cell of the wanted level takes the nearest candidate that is left.
-//! The outputs of a triangle's cells lie side by side, so slices of them are split in four on the way down. The first
-//! levels are divided among the cores.
+//! The plan goes from the octants down. A triangle takes its parent's candidates and drops candidates that others beat
+//! everywhere in it (`kernels_rs::sphere_qtm::nearest`). A cell of the wanted level takes the nearest candidate that is
+//! left. The outputs of a triangle's cells lie side by side, so slices of them are split in four on the way down. The
+//! first levels are divided among the cores.
 
 mod shapes;
 
@@ -25,7 +25,7 @@ const PARALLEL: u32 = 5;
 /// A list of this length is not worth shortening.
 const SHORT: usize = 2;
 
-/// [`voronoi`](crate::voronoi) on all cores of the CPU.
+/// Computes [`voronoi`](crate::voronoi) on all cores of the CPU.
 ///
 /// # Errors
 /// The errors of [`voronoi`](crate::voronoi).

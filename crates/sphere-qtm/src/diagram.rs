@@ -12,11 +12,11 @@ pub struct Diagram {
     pub level: Level,
     /// The site nearest to each cell's centre.
     pub nearest: Vec<u32>,
-    /// The second nearest, or [`NONE`](crate::NONE) where there is one site only.
+    /// The second nearest site, or [`NONE`](crate::NONE) if there is only one site.
     pub second: Option<Vec<u32>>,
-    /// The great-circle distance to the nearest on the sphere of radius 1: an angle in radians.
+    /// The great-circle distance to the nearest site on the sphere of radius 1, as an angle in radians.
     pub distance: Option<Vec<f64>>,
-    /// 1 where the two nearest sites are equally near, as f64 rounds squared chords; else 0.
+    /// 1 where the two nearest sites have equal squared chords in f64; else 0.
     pub tie: Option<Vec<u8>>,
 }
 

@@ -24,7 +24,7 @@ pub enum Error {
         /// As given.
         latitude: f64,
     },
-    /// A row of the input is no place.
+    /// A row of the input is not a place.
     #[error(
         "{what} {row} at ({longitude:?}, {latitude:?}) is not on the globe: longitudes are from -360 to 360 \
          degrees, latitudes from -90 to 90"
@@ -39,7 +39,7 @@ pub enum Error {
         /// As given.
         latitude: f64,
     },
-    /// An arc of a site is no arc: its ends are the same place, or antipodes.
+    /// An arc of a site is not an arc: its ends are the same place, or antipodes.
     #[error("site {site} has an arc from {from:?} to {to:?}, which are {why}")]
     Arc {
         /// The site, from 0.
@@ -60,7 +60,7 @@ pub enum Error {
         why: &'static str,
     },
     /// A vector has no direction: it is zero or not finite.
-    #[error("({x}, {y}, {z}) has no direction")]
+    #[error("the vector ({x}, {y}, {z}) has no direction")]
     Direction {
         /// As given.
         x: f64,
@@ -79,14 +79,17 @@ pub enum Error {
         /// Cells of the level.
         cells: u64,
     },
-    /// A number is no cell's id.
+    /// A number is not a cell's id.
     #[error("{id:#018x} is not the id of a cell")]
     Id {
         /// As given.
         id: u64,
     },
     /// A text names no cell.
-    #[error("\"{text}\" names no cell: an octant from 1 to 8 and up to 29 digits from 0 to 3")]
+    #[error(
+        "\"{text}\" does not name a cell: expected an octant from 1 to 8, then up to 29 digits \
+         from 0 to 3"
+    )]
     Text {
         /// As given.
         text: String,
@@ -114,7 +117,7 @@ pub enum Error {
         /// Bytes there are.
         available: u64,
     },
-    /// A box whose south is north of its north.
+    /// The southern edge of a box is north of its northern edge.
     #[error("a box from latitude {south} to {north} is empty: its south lies north of its north")]
     Box {
         /// As given.
@@ -130,8 +133,8 @@ pub enum Error {
         /// What is wrong.
         why: &'static str,
     },
-    /// Cells of several levels where one level is wanted.
-    #[error("cell {cell} is of level {level}, deeper than {wanted}")]
+    /// A cell is deeper than the wanted level.
+    #[error("cell {cell} has level {level}, which is deeper than {wanted}")]
     Deeper {
         /// The cell.
         cell: crate::Cell,

@@ -7,7 +7,7 @@ use gpu_core::geo_types;
 use crate::{LonLat, Polygon, Result, Shape};
 
 impl Shape {
-    /// Takes each geometry as a shape: every kind, of any crate, in longitudes and latitudes. (Feature `geo`.)
+    /// Takes each geometry as a shape: of any kind and any crate, in longitudes and latitudes. (Feature `geo`.)
     ///
     /// The edges of lines and polygons are arcs of great circles, as [`Shape`] says, not straight lines of a map.
     ///
@@ -25,7 +25,7 @@ impl Shape {
     ///
     /// # Errors
     /// [`gpu_core::Error::Unfit`] with the row of an empty Point or of a geometry with more than two coordinates a
-    /// place; [`Error::Place`](crate::Error::Place) for coordinates that are no longitude and latitude.
+    /// place; [`Error::Place`](crate::Error::Place) for coordinates that are not longitude and latitude.
     pub fn from_geo<G: GeometryTrait<T = f64>>(
         geometries: impl IntoIterator<Item = G>,
     ) -> Result<Vec<Self>> {

@@ -39,8 +39,8 @@ pub use shapes::{DeviceShapes, voronoi_of_shapes};
 use crate::params::check_count;
 use crate::{Diagram, Params, Result, sites};
 
-/// Computes the [diagram](crate::voronoi) of sites in device memory, with the same bits as on the CPU. Sites are
-/// points with longitudes in x and latitudes in y, in degrees; their extent and values are ignored.
+/// Computes the [diagram](crate::voronoi) of sites in device memory, with the same bits as on the CPU. Sites are points
+/// with longitudes in x and latitudes in y, in degrees; the call ignores their extent and values.
 ///
 /// It enqueues on the handle and returns; after one call it can be captured. Scratch is 48 bytes a site.
 /// [`Method::Pruned`](crate::Method::Pruned) takes 192 bytes a site more, 3 bytes a cell and up to 2.4 MB. The
@@ -49,7 +49,7 @@ use crate::{Diagram, Params, Result, sites};
 /// A site that is not on the globe is nearest to no cell: the call cannot refuse it, since the host does not see
 /// it. If there is no other site, cells have [`NONE`](crate::NONE).
 ///
-/// With [`Params::second`] or [`Params::tie`] the kernels of all pairs compute in f64, by one kernel.
+/// With [`Params::second`] or [`Params::tie`], one kernel in f64 replaces the kernels of all pairs.
 ///
 /// Example: see [the module](self).
 ///

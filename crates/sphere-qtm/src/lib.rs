@@ -1,12 +1,11 @@
 //! The Quaternary Triangular Mesh, and Voronoi diagrams on the sphere.
 //!
-//! The mesh (Dutton 1989) divides the globe into the eight faces of the octahedron. The midpoints of its edges
-//! divide each triangle into four, down to level 29, whose triangles are 19 mm wide. A [`Cell`] is named by 64
-//! bits. It knows its place, its neighbours, its parent and its children, and covers areas ([`cover_circle`] and
-//! others).
+//! The mesh (Dutton 1989) divides the globe into the eight faces of the octahedron. The midpoints of its edges divide
+//! each triangle into four, down to level 29, whose triangles are 19 mm wide. A [`Cell`] has an id of 64 bits. From it
+//! follow its place, its neighbours, its parent and its children; cells cover areas ([`cover_circle`] and others).
 //!
-//! [`voronoi`] finds the nearest site of every cell of a level by great-circle distance. The result gives the areas
-//! of the regions, the pairs of regions that touch, and their outlines. [`voronoi_of_shapes`] does the same for
+//! [`voronoi`] finds the nearest site of every cell of a level by great-circle distance. From the result follow the
+//! areas of the regions, the pairs of regions that touch, and their outlines. [`voronoi_of_shapes`] does the same for
 //! sites that are arcs of great circles and polygons.
 //!
 //! ```
@@ -37,8 +36,7 @@
 //!
 //! # Method
 //!
-//! The nearest site is the one with the smallest squared chord in f64, and among equals the one with the lowest
-//! index.
+//! The nearest site has the smallest squared chord in f64; among equal chords, the lowest index counts.
 //!
 //! [`Method::Pruned`], the default, hands candidates down from triangle to triangle. A triangle drops a candidate
 //! if another site beats it at all three vertices, and so everywhere in the triangle.
@@ -81,11 +79,11 @@ pub use place::{Latitude, LonLat, UnitVector};
 pub use regions::{Polygon, adjacency, outlines, region_areas};
 pub use shapes::{Shape, Shapes};
 
-/// Finds the nearest site of each cell of a level, from host arrays to host arrays. Sites are points with
-/// longitudes in x and latitudes in y, in degrees; their values are ignored.
+/// Finds the nearest site of each cell of a level, from host arrays to host arrays. Sites are points with longitudes in
+/// x and latitudes in y, in degrees; the call ignores their values.
 ///
-/// A cell counts as its centre. Work: O(sites + cells) where sites are spread, since a triangle meets few of them;
-/// O(sites x cells) with the kernels of all pairs. Memory beside the outputs: some 200 bytes a site.
+/// A cell is represented by its centre. Work: O(sites + cells) if sites are spread, since few sites matter to a
+/// triangle; O(sites x cells) with the kernels of all pairs. Memory in addition to the outputs: some 200 bytes a site.
 ///
 /// ```
 /// use gpu_core::{Device, Points};
@@ -120,9 +118,9 @@ pub fn voronoi<'on>(
 /// Finds the nearest site of each cell, as [`voronoi`] does, for sites that are points, arcs and polygons. The
 /// distance to a site is the distance to the nearest of its arcs, and 0 inside a polygon.
 ///
-/// A cell counts as its centre. The CPU and all devices give the same bits. If f64 gives several sites the same
-/// squared chord, the one with the lowest index is taken. [`Method::Pruned`] hands lists of arcs down from triangle
-/// to triangle; all other kernels compare each cell with all arcs.
+/// A cell is represented by its centre. The CPU and all devices give the same bits. If several sites have the same
+/// squared chord in f64, the lowest index counts. [`Method::Pruned`] hands lists of arcs down from triangle to
+/// triangle; all other kernels compare each cell with all arcs.
 ///
 /// ```
 /// use gpu_core::Device;

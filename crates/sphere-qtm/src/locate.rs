@@ -2,7 +2,7 @@
 //! cannot decide.
 //!
 //! Many places use [`quick`] together, in [`Block`]s: each step is a loop over the block's places without a branch,
-//! which the compiler vectorises. A single place waits at each step for the last.
+//! which the compiler vectorises. With a single place, each step must wait for the previous one.
 
 use std::sync::LazyLock;
 
@@ -43,7 +43,7 @@ impl Table for Tables {
     }
 }
 
-/// The place in its level of the cell that a direction points to.
+/// Returns the position, in its level, of the cell that a direction points to.
 pub fn locate_direction(direction: Vector, level: u32) -> u64 {
     let found = Start::of_direction(direction).locate(level, &*TABLES);
     found.unwrap_or_else(|| locate::locate(direction, level))
@@ -52,8 +52,8 @@ pub fn locate_direction(direction: Vector, level: u32) -> u64 {
 /// Places that go down together.
 pub const BLOCK: usize = 64;
 
-/// The same of at most [`BLOCK`] places in degrees that are known to be on the globe. On every processor the same: wider instructions
-/// change no bit.
+/// Computes the positions for at most [`BLOCK`] places in degrees, which must be on the globe. The bits are the same on
+/// every processor.
 pub fn locate_degrees(longitudes: &[f64], latitudes: &[f64], level: u32, out: &mut [u64]) {
     #[cfg(target_arch = "x86_64")]
     {

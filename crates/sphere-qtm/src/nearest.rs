@@ -1,8 +1,8 @@
 //! The sites nearest to places.
 //!
-//! Sites are sorted by the cells that they lie in at the deepest level, so that the sites of any cell are a run of
-//! them. A search goes down from the octants, to the nearer of four children first. It leaves out a cell that is
-//! farther than the worst of the sites found so far. A cell's distance is that of the circle around its vertices.
+//! Sites are sorted by the cells that they lie in at the deepest level, so that the sites of any cell are consecutive.
+//! A search goes down from the octants, to the nearest of four children first. It skips a cell that is farther than the
+//! last of the sites found so far. A cell's distance is the distance of the circle around its vertices.
 
 use gpu_core::{Points, Progress, host_memory};
 use kernels_rs::sphere_qtm::nearest::{NearSite, Two, squared_chord};
@@ -27,17 +27,17 @@ const REPORT: usize = 1 << 16;
 pub struct Nearest {
     /// How many sites each place has.
     pub k: usize,
-    /// `k` sites for each place, the nearest first, and of equals the one with the lowest index;
-    /// [`NONE`](crate::NONE) where there are no more.
+    /// `k` sites for each place, the nearest first, equally near ones by index; [`NONE`](crate::NONE) if there are
+    /// fewer sites.
     pub sites: Vec<u32>,
-    /// The angle to each in radians; infinite where there is none.
+    /// The angle to each site in radians; infinite if there are fewer sites.
     pub distances: Vec<f64>,
 }
 
 /// Finds the `k` sites nearest to each of many places by great-circle distance. It runs on the CPU, on all cores.
 ///
 /// Sites and places have longitudes in x and latitudes in y, in degrees. Work for each place: O(k log sites) where
-/// sites are spread. A comparison of all squared chords in f64 gives the same results, bit for bit.
+/// sites are spread. The results are the same, bit for bit, as from a comparison of all squared chords in f64.
 ///
 /// ```
 /// use gpu_core::{Points, Silent};

@@ -1,9 +1,9 @@
-//! Neighbours of a cell, by digits alone: no coordinate is computed.
+//! Neighbours of a cell, computed from digits alone, without coordinates.
 //!
-//! Edge `e` of a cell is the one opposite to its vertex `e`. The middle child of a cell meets the child at vertex `e`
-//! across its edge `e`. A child at a vertex has its two other edges on its parent's edges. So the path goes up until a
-//! cell is not at the vertex that it would have to be at, or until an octant. On the path down the digits are the same,
-//! but for the names that the two sides give to vertices.
+//! Edge `e` of a cell lies opposite to its vertex `e`. The middle child of a cell touches the child at vertex `e` along
+//! edge `e`. A child at a vertex has its two other edges on its parent's edges. So the search for a neighbour goes up
+//! while the edge lies on the parent's edge, at most to an octant. On the way down on the other side, the digits are
+//! the same, except that the sides number vertices differently.
 
 use crate::Cell;
 
@@ -22,8 +22,8 @@ fn swapped(e: usize) -> [usize; 3] {
 }
 
 impl Cell {
-    /// The three cells that share an edge with this one; element `i` is the one across the edge opposite to
-    /// vertex `i`.
+    /// Returns the three cells that share an edge with this one; element `i` lies across the edge opposite to vertex
+    /// `i`.
     pub fn edge_neighbours(self) -> [Cell; 3] {
         [0, 1, 2].map(|edge| self.across(edge).cell)
     }
@@ -31,8 +31,8 @@ impl Cell {
     /// Returns the cells that share a vertex with this one, in order of their ids. Cells that share an edge are
     /// among them.
     ///
-    /// A cell has 12 of them. It has 10 if a vertex is one of the octahedron's, where four cells meet instead of
-    /// six. An octant has 6.
+    /// A cell has 12 such neighbours. It has 10 if one of its vertices is a vertex of the octahedron, where four cells
+    /// meet instead of six. An octant has 6.
     pub fn vertex_neighbours(self) -> Vec<Cell> {
         let mut found = Vec::with_capacity(15);
         for vertex in 0..3 {

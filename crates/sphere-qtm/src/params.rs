@@ -1,10 +1,10 @@
-//! What a diagram is to be.
+//! The parameters of a diagram.
 
 use gpu_core::host_memory;
 
 use crate::{Error, Level, Result};
 
-/// How the nearest sites are found. The results are the same.
+/// The method that finds the nearest sites. The results are the same.
 ///
 /// ```
 /// use gpu_core::{Device, Points};
@@ -22,7 +22,7 @@ pub enum Method {
     /// The fastest: [`Method::Pruned`].
     #[default]
     Auto,
-    /// From the octants down, each triangle keeps only the sites that can be nearest to something in it.
+    /// From the octants down, each triangle keeps only the sites that can be nearest to a place in it.
     Pruned,
     /// A published method, for comparison.
     Baseline(Baseline),
@@ -39,10 +39,11 @@ pub enum Method {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Baseline {
-    /// Several cells in the registers of a thread, and sites in shared memory.
+    /// A thread has several cells in registers, and sites are in shared memory.
     Registers,
-    /// A thread a cell, with sites in global memory, read as read-only data by one address for a warp. It stands for the paper's
-    /// constant memory, which rustc's backend cannot declare; `benches/peers/sphere_shared.cu` has that.
+    /// A thread a cell; a warp reads sites from global memory as read-only data, from one address. It stands for the
+    /// paper's constant memory, which rustc's backend cannot declare; `benches/peers/sphere_shared.cu` uses constant
+    /// memory.
     ReadOnly,
     /// A thread a cell, with sites in shared memory by tiles.
     Shared,
@@ -50,7 +51,7 @@ pub enum Baseline {
     Global,
 }
 
-/// Parameters of a Voronoi diagram: its level, and the outputs for each cell beside its nearest site.
+/// Parameters of a Voronoi diagram: its level, and the outputs for each cell in addition to its nearest site.
 ///
 /// ```
 /// use gpu_core::{Device, Points};
@@ -70,19 +71,19 @@ pub enum Baseline {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Params {
-    /// The level whose cells are asked for their nearest site.
+    /// The level of the cells.
     pub level: Level,
     /// How they are found.
     pub method: Method,
-    /// Whether the second nearest site is wanted.
+    /// Whether to return the second nearest site.
     pub second: bool,
-    /// Whether the distance to the nearest site is wanted.
+    /// Whether to return the distance to the nearest site.
     pub distance: bool,
-    /// Whether it is wanted to know where two sites are as near.
+    /// Whether to return where two sites are equally near.
     pub tie: bool,
 }
 
-/// The index of no site, in a diagram's arrays.
+/// The index that means no site, in a diagram's arrays.
 pub const NONE: u32 = u32::MAX;
 
 /// The most sites that a diagram may have.

@@ -53,12 +53,12 @@ impl LonLat {
         self.latitude
     }
 
-    /// The vector of length 1 to this place.
+    /// Returns the vector of length 1 to this place.
     pub fn to_vector(self) -> UnitVector {
         UnitVector(sphere::unit_vector(self.longitude, self.latitude))
     }
 
-    /// A place on an ellipsoid, of geodetic latitude, as one on the sphere.
+    /// Converts a place with geodetic latitude on an ellipsoid to a place on the sphere.
     ///
     /// # Errors
     /// [`Error::Place`].
@@ -67,7 +67,8 @@ impl LonLat {
         Ok(Self { latitude: how.on_sphere(place.latitude), ..place })
     }
 
-    /// A place on the sphere as one on the ellipsoid, of geodetic latitude: the reverse of [`from_geodetic`](Self::from_geodetic).
+    /// Converts a place on the sphere to a place with geodetic latitude on the ellipsoid: the reverse of
+    /// [`from_geodetic`](Self::from_geodetic).
     #[must_use]
     pub fn to_geodetic(self, how: Latitude) -> Self {
         Self { latitude: how.to_geodetic(self.latitude), ..self }
@@ -90,7 +91,7 @@ impl LonLat {
 pub struct UnitVector(pub(crate) Vector);
 
 impl UnitVector {
-    /// The direction of a vector of any length.
+    /// Returns the direction of a vector of any length.
     ///
     /// # Errors
     /// [`Error::Direction`] where it has none.
@@ -145,7 +146,7 @@ pub(crate) fn angle(u: Vector, v: Vector) -> f64 {
     dot(product, product).sqrt().atan2(dot(u, v))
 }
 
-/// How geodetic latitudes, as maps and GPS have them, become latitudes on the sphere. The ellipsoid is WGS 84's.
+/// How geodetic latitudes, as on maps and by GPS, become latitudes on the sphere. The ellipsoid is WGS 84's.
 ///
 /// ```
 /// use sphere_qtm::Latitude;
@@ -159,8 +160,8 @@ pub(crate) fn angle(u: Vector, v: Vector) -> f64 {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Latitude {
-    /// Geodetic latitudes are taken as they are. Directions are up to 22 km off; areas are 0.45% too large at the equator
-    /// and 0.9% too small at the poles.
+    /// Geodetic latitudes stay unchanged. Directions are up to 22 km off; areas are 0.45% too large at the equator and
+    /// 0.9% too small at the poles.
     Geodetic,
     /// Geocentric latitude: the direction from the centre of the Earth.
     Geocentric,
@@ -177,7 +178,7 @@ const FLATTENING: f64 = 1.0 / 298.257_223_563;
 const SQUARED: f64 = FLATTENING * (2.0 - FLATTENING);
 
 impl Latitude {
-    /// The latitude on the sphere, in degrees, of a geodetic one.
+    /// Converts a geodetic latitude to a latitude on the sphere, in degrees.
     pub fn on_sphere(self, degrees: f64) -> f64 {
         if degrees.abs() == 90.0 {
             return degrees;

@@ -1,4 +1,4 @@
-//! What follows from a diagram: areas of regions, which regions touch, and their outlines.
+//! Results from a diagram: the areas of regions, pairs of regions that touch, and outlines.
 
 mod outline;
 
@@ -16,8 +16,8 @@ pub use outline::{Polygon, outlines};
 /// Levels above this one are not divided among the cores.
 const PARALLEL: u32 = 4;
 
-/// Returns the area of each site's region on the sphere of radius 1, in steradians. The area is the sum of the
-/// areas of the region's cells, exact but for rounding. All areas sum to 4 pi. Every machine gives the same bits.
+/// Returns the area of each site's region on the sphere of radius 1, in steradians. The area is the sum of the areas of
+/// the region's cells, exact up to rounding. All areas sum to 4 pi. Every machine gives the same bits.
 ///
 /// The level decides how close this is to the area of the true region. A cell on a border gives about half of its
 /// area to the wrong side, and most of these errors cancel.
@@ -34,7 +34,7 @@ const PARALLEL: u32 = 4;
 /// ```
 ///
 /// # Errors
-/// [`gpu_core::Error::Length`] and [`Error::Site`](crate::Error::Site) for a diagram of other sites.
+/// [`gpu_core::Error::Length`] and [`Error::Site`](crate::Error::Site) for a diagram that belongs to other sites.
 pub fn region_areas(diagram: &Diagram, sites: usize) -> Result<Vec<f64>> {
     diagram.check(sites)?;
     let top = Level::new(diagram.level.get().min(PARALLEL))?;

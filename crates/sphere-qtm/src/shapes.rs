@@ -21,18 +21,18 @@ pub enum Shape {
     Point(LonLat),
     /// Arcs of great circles from each place to the next, two or more.
     Line(Vec<LonLat>),
-    /// An outer ring and its holes, whose edges are arcs of great circles. A ring may end with the place that it
-    /// began with.
+    /// An outer ring and its holes, whose edges are arcs of great circles. A ring may repeat its first place at the
+    /// end.
     ///
     /// A ring divides the globe into two sides, and goes round the smaller one. It holds the places that it goes
     /// round an odd number of times, in either direction. The polygon holds the places that are in the outer ring
     /// and in no hole.
     ///
-    /// So a ring that crosses itself as a bow tie holds two triangles, and holes may overlap. A ring without area,
-    /// of one or two places, holds nothing. A hole that has no place in common with the outer ring becomes a
-    /// polygon of its own, as in GEOS ([`Shapes::mended`]).
+    /// So a ring that crosses itself as a bow tie holds two triangles, and holes may overlap. A ring without area, of
+    /// one or two places, holds nothing. A hole that has no place in common with the outer ring becomes a separate
+    /// polygon, as in GEOS ([`Shapes::mended`]).
     Polygon(Vec<Vec<LonLat>>),
-    /// All of these together: of polygons that overlap, their union.
+    /// All of these shapes together; polygons that overlap count as their union.
     Several(Vec<Shape>),
 }
 
@@ -47,7 +47,7 @@ pub struct Shapes {
 }
 
 impl Shapes {
-    /// Makes a site of each shape.
+    /// Makes a site from each shape.
     ///
     /// # Errors
     /// - [`Error::Arc`] for an arc of a line, or an edge of a polygon, whose ends are antipodes: many arcs join
@@ -269,7 +269,7 @@ fn arc(site: u32, part: u32, from: Vertex, to: Vertex) -> Result<Element> {
     Err(Error::Arc { site: site.into(), from: ends[0], to: ends[1], why })
 }
 
-/// A vector's direction, also of one whose square is no number.
+/// A vector's direction, also of one whose square is not a number.
 fn scaled(v: Vector) -> Vector {
     let largest = v.iter().fold(0.0f64, |most, x| most.max(x.abs()));
     unit(v.map(|x| x / largest))

@@ -1,4 +1,5 @@
-//! How much of a valley is fit to build on: flatter than 8 degrees, or up to 15 if it faces south; and how long its contour lines are.
+//! How much of a valley is fit to build on (flatter than 8 degrees, or than 15 if it faces south), and how long its
+//! contour lines are.
 //!
 //! `cargo run --package terrain-grid --example building_land`
 

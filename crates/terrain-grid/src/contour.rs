@@ -1,4 +1,4 @@
-//! Contour lines, as CPU and GPU give them.
+//! Contour lines, as the CPU and the GPU return them.
 
 use gpu_core::GridSpec;
 use kernels_rs::terrain::{CellPlaces, NONE, Piece};
@@ -12,7 +12,7 @@ use crate::Result;
 pub struct Contour {
     /// Its height.
     pub level: f64,
-    /// Its points in ground coordinates (x, y); a ring ends at the point at which it begins.
+    /// Its points in ground coordinates (x, y); the last point of a ring equals its first.
     pub points: Vec<[f64; 2]>,
 }
 
@@ -48,7 +48,7 @@ impl From<Contour> for gpu_core::geo_types::LineString<f64> {
 /// A line, and where it begins.
 pub(crate) struct Found {
     pub line: Contour,
-    /// Its first piece; of a ring the lowest.
+    /// Its first piece; for a ring, the piece with the lowest number.
     pub first: Piece,
     pub is_ring: bool,
 }

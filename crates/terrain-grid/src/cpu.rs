@@ -1,4 +1,4 @@
-//! The products on the CPU, on all cores, by the kernels' own functions of a cell and of a square.
+//! The products on the CPU, on all cores. The functions for a cell and for a square are the kernels' own.
 
 mod contours;
 
@@ -118,8 +118,8 @@ fn report(progress: &dyn Progress, stage: &'static str, done: usize, count: usiz
     Ok(progress.at(stage, done as f64 / count.max(1) as f64)?)
 }
 
-/// Returns the means over blocks of `factor` x `factor` cells, of the cells that are not NaN; the last blocks of
-/// rows and columns may be smaller. For overviews. `factor` 0 counts as 1.
+/// Returns the means over blocks of `factor` x `factor` cells. NaN cells do not count, and the last blocks of rows and
+/// columns may be smaller. For overviews. `factor` 0 counts as 1.
 ///
 /// ```
 /// use gpu_core::{GridSpec, GridView, Silent};

@@ -9,7 +9,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The grid has more cells than can be named.
+    /// The grid has more cells than indices can number.
     #[error("a DEM of {width} x {height} cells is too large")]
     TooLarge {
         /// Columns.

@@ -1,8 +1,9 @@
-//! The products on a GPU, over device memory. The kernels are in `kernels_rs::terrain`.
+//! The products on a GPU, in device memory. The kernels are in `kernels_rs::terrain`.
 //!
 //! # Examples
 //!
-//! The calls have the form of those on the host. Contour lines need a workspace for the device, and come to the host.
+//! The calls have the same form as on the host. Contour lines need a workspace for the device, and their result is on
+//! the host.
 //!
 //! ```
 //! use gpu_core::{DeviceChoice, DeviceGrid, Gpu, GridSpec, GridView};
@@ -37,8 +38,8 @@ use crate::{ContourParams, Edges, ProductParams, Result};
 /// The [product](fn@crate::product) of every cell of a DEM in device memory. Enqueues and returns; after one call it
 /// can be captured.
 ///
-/// A DEM whose elements begin at a multiple of 16 bytes, and whose width is a multiple of 4, is read faster. On
-/// [`Ground::Degrees`](crate::Ground) the call takes 20 bytes a row of the handle's pool.
+/// Kernels read a DEM faster if its elements begin at a multiple of 16 bytes and its width is a multiple of 4. On
+/// [`Ground::Degrees`](crate::Ground), the call takes 20 bytes a row from the handle's pool.
 ///
 /// Example: see [the module](self#examples).
 ///

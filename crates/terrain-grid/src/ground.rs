@@ -1,4 +1,4 @@
-//! What a cell is on the ground.
+//! The shape of a cell on the ground.
 
 use gpu_core::{GridSpec, require_parameter};
 use kernels_rs::terrain::{Parallels, Recipe, Scale};
@@ -92,9 +92,9 @@ pub(crate) enum Scales {
 }
 
 /// Returns the metres of a degree of longitude and of latitude at a latitude in degrees, on the ellipsoid of WGS
-/// 84. They follow from the radii of curvature of the prime vertical and of the meridian. A source is J. P. Snyder, Map
-///   projections: a working manual, 1987, doi:10.3133/pp1395, equations 4-18 to 4-21. At the poles and beyond, the
-///   result is as at a millionth of a degree from the pole.
+/// 84. These lengths follow from the radii of curvature of the prime vertical and of the meridian. A source is J. P.
+///   Snyder, Map projections: a working manual, 1987, doi:10.3133/pp1395, equations 4-18 to 4-21. At the poles and
+///   beyond, the result is the one for a millionth of a degree from the pole.
 ///
 /// ```
 /// let (east, north) = terrain_grid::metres_of_degree(0.0);

@@ -1,8 +1,7 @@
-//! What a DEM shows: slope, aspect, hillshade, curvature, ruggedness, position, roughness and contour lines.
+//! Terrain products of a DEM: slope, aspect, hillshade, curvature, ruggedness, position, roughness and contour lines.
 //!
-//! A DEM is row-major, row 0 in the north, NaN where there is no value; heights are in ground units,
-//! unless a `z_factor` says otherwise. On the GPU ([`gpu`]) a DEM stays in device memory from
-//! interpolation to product.
+//! A DEM is row-major, row 0 in the north, NaN where there is no value; heights are in ground units, unless a
+//! `z_factor` says otherwise. On a GPU ([`gpu`]), a DEM can stay in device memory from interpolation to product.
 //!
 //! ```
 //! use gpu_core::{Device, DeviceChoice, GridSpec, GridView};
@@ -41,11 +40,11 @@
 //!
 //! # Methods
 //!
-//! Gradients are Horn's or Zevenbergen and Thorne's. Horn's are weighted differences over the 3 x 3 neighbourhood
-//! (Horn, B.K.P., 1981, Hill shading and the reflectance map, doi:10.1109/PROC.1981.11918). Zevenbergen and
-//! Thorne's are differences over the four neighbours beside a cell (1987, Quantitative analysis of land surface
-//! topography, doi:10.1002/esp.3290120107). Their curvatures are the second derivatives of the polynomial through
-//! the nine heights. The light is Lambert's.
+//! Gradients are Horn's or Zevenbergen and Thorne's. Horn's gradients are weighted differences over the 3 x 3
+//! neighbourhood (Horn, B.K.P., 1981, Hill shading and the reflectance map, doi:10.1109/PROC.1981.11918). Zevenbergen
+//! and Thorne's gradients are differences over the four neighbours beside a cell (1987, Quantitative analysis of land
+//! surface topography, doi:10.1002/esp.3290120107). Zevenbergen and Thorne's curvatures are the second derivatives of
+//! the polynomial through the nine heights. The light is Lambert's.
 //!
 //! Slopes, aspects, brightnesses, ruggedness, position and roughness agree with `gdaldem` within rounding. gdaldem
 //! writes a brightness b as the byte 1 + 254 b. The file docs/internals/terrain-grid.md has all formulas and their
@@ -56,8 +55,8 @@
 //! joined if the mean of the four is high; else they are apart. Squares with a NaN have no line, so lines end
 //! there, as at the border. Lines have the high ground on their right.
 //!
-//! A DEM that is cut into parts has the same lines. [`contours_of_part`] finds the fragments that each part has of
-//! them, and [`join`] puts these together.
+//! A DEM that is cut into parts has the same lines: [`contours_of_part`] finds the fragments of lines in each part, and
+//! [`join`] joins them.
 //!
 //! CPU and GPU give the same bits.
 #![deny(missing_docs)]
@@ -88,8 +87,8 @@ pub use product::{
     SlopeUnit,
 };
 
-/// Computes a product of every cell of a DEM. The result is NaN where the cell is NODATA. [`Edges`] decides what it
-/// is beside NODATA and at the border.
+/// Computes a product of every cell of a DEM. The result is NaN where the cell is NODATA. [`Edges`] decides the result
+/// of cells beside NODATA and at the border.
 ///
 /// ```
 /// use gpu_core::{Device, GridSpec, GridView};

@@ -1,4 +1,4 @@
-//! Which contour lines a caller may choose, and the checks that all calls share.
+//! The choice of contour levels, and the checks that all calls share.
 
 use gpu_core::GridSpec;
 
@@ -53,7 +53,7 @@ impl ContourParams {
         Self::new(Levels::Every { interval, base: 0.0 })
     }
 
-    /// Lines at these heights, which rise.
+    /// Lines at these heights, in rising order.
     pub fn at(levels: impl Into<Vec<f64>>) -> Self {
         Self::new(Levels::At(levels.into()))
     }

@@ -2,11 +2,10 @@
 //!
 //! Plan:
 //!
-//! 1. Each square between four cell centres belongs to one part, whose lines are found by themselves
-//!    ([`contours_of_part`]).
-//! 2. Where a line leaves the squares of its part, it goes on in another part from the same side of a square. Its level
-//!    and that side are the seam. Fragments of a line follow one another by seams: for each level, at most one piece
-//!    leaves a side, and at most one enters it.
+//! 1. Each square between four cell centres belongs to one part. [`contours_of_part`] finds the lines of a part alone.
+//! 2. Where a line leaves the squares of its part, it goes on in another part from the same side of a square. The
+//!    line's level and this side are the *seam*. A seam joins two fragments: for each level, at most one piece leaves
+//!    through a side, and at most one enters.
 //! 3. [`join`] follows the seams. A ring of several fragments begins at its lowest piece, as every ring does. A
 //!    fragment finds its own lowest piece, and its end, by going from square to square, and states where the lowest
 //!    piece is.
@@ -22,7 +21,8 @@ use crate::{ContourParams, Result, find_contours};
 
 /// Where a DEM lies in a larger one that it is a part of.
 ///
-/// The parts of a whole share their outermost rows and columns of cells: each square between four cell centres is in one part.
+/// Neighbouring parts share their outermost row or column of cells, so that each square between four cell centres is in
+/// one part.
 ///
 /// Example: see [`contours_of_part`].
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -40,7 +40,7 @@ type Seam = ([u32; 2], bool);
 /// The row and the column of a piece's square in the whole, and which of the square's pieces it is. Pieces of a level are in this order.
 type Place = (u32, u32, u8);
 
-/// A part's fragment of a contour line, without its points: all of the line, or the stretch between two seams.
+/// A fragment of a contour line, without its points: the whole line, or the stretch between two seams.
 ///
 /// Example: see [`contours_of_part`].
 #[derive(Clone, Debug, PartialEq)]
@@ -65,12 +65,12 @@ impl Fragment {
         self.level
     }
 
-    /// Returns how many points the part has of the line.
+    /// Returns how many points the fragment has.
     pub fn points(&self) -> u64 {
         self.points
     }
 
-    /// Returns the fragment in words, to be stored until all parts are there.
+    /// Returns the fragment as words, which the caller stores until all parts are done.
     pub fn to_words(&self) -> [u64; Self::WORDS] {
         let pair = |a: u32, b: u32| u64::from(a) << 32 | u64::from(b);
         let cell = |seam: Option<Seam>| seam.map_or(0, |([column, row], _)| pair(row, column));
@@ -115,8 +115,8 @@ impl Fragment {
     }
 }
 
-/// Finds the contour lines of a part of a DEM. If a line goes on in other parts, this returns the fragment that lies in
-/// the part. Points have the same bits as in the lines of the whole DEM. The place of the part's own grid is ignored.
+/// Finds the contour lines of a part of a DEM. If a line goes on in other parts, it returns the fragment in this part.
+/// Points have the same bits as in the lines of the whole DEM. The place of the part's own grid is ignored.
 ///
 /// ```
 /// use gpu_core::{Device, GridSpec, GridView};
@@ -276,7 +276,7 @@ pub struct JoinedLine {
 }
 
 impl JoinedLine {
-    /// Returns the points of the line. `read` gives the points of a fragment.
+    /// Returns the points of the line. `read` returns the points of a fragment.
     ///
     /// # Errors
     /// The errors of `read`.
@@ -300,8 +300,8 @@ impl JoinedLine {
     }
 }
 
-/// Joins the fragments of all parts of a DEM to the contour lines of the whole, in the order and with the beginnings
-/// that [`contours`](fn@crate::contours) gives them. Where a part is missing, lines end at its border.
+/// Joins the fragments of all parts of a DEM to the contour lines of the whole. The lines have the same order and the
+/// same first points as by [`contours`](fn@crate::contours). If a part is missing, lines end at its border.
 ///
 /// Takes some 150 bytes a fragment.
 ///

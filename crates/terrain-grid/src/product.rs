@@ -1,4 +1,4 @@
-//! What can be made of a cell and its eight neighbours, and how.
+//! Products of a cell and its eight neighbours, and their parameters.
 
 use gpu_core::require_parameter;
 use kernels_rs::terrain::{Gradient as _, Horn, Kind, Recipe, ZevenbergenThorne};
@@ -18,14 +18,14 @@ pub enum Product {
     Aspect(Aspect),
     /// How bright the ground is: from 0 in shadow to 1 where the light falls at a right angle.
     Hillshade(Light),
-    /// How the ground bends, over one unit of the ground: Zevenbergen and Thorne's (1987). 0 on level ground.
+    /// The curvature over one unit of the ground (Zevenbergen and Thorne 1987); 0 on level ground.
     Curvature(Curvature),
     /// The Terrain Ruggedness Index (TRI), in the unit of heights.
     Ruggedness(Ruggedness),
-    /// The Topographic Position Index (TPI), in the unit of heights: the height less the mean of the neighbours' (Weiss 2001). It is
-    /// above 0 on ridges.
+    /// The Topographic Position Index (TPI), in the unit of heights: the height minus the mean of the neighbours'
+    /// heights (Weiss 2001). It is above 0 on ridges.
     Position,
-    /// The highest less the lowest of the nine cells, in the unit of heights (Wilson et al. 2007).
+    /// The roughness, in the unit of heights: the highest minus the lowest of the nine cells (Wilson et al. 2007).
     Roughness,
 }
 
@@ -69,9 +69,9 @@ pub enum SlopeUnit {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Aspect {
-    /// From where, and which way round: an azimuth by default.
+    /// The direction in which angles count: by default, clockwise from north.
     pub angle: Angle,
-    /// The value of level ground, which falls in no direction: NaN by default.
+    /// The value of level ground, which has no direction: NaN by default.
     pub flat: f32,
 }
 
@@ -93,7 +93,7 @@ impl Default for Aspect {
     }
 }
 
-/// From where angles count, and which way round.
+/// Where angles begin, and in which direction they count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Angle {
     /// Clockwise from north.
@@ -103,7 +103,7 @@ pub enum Angle {
     Trigonometric,
 }
 
-/// How the light falls.
+/// The direction of the light.
 ///
 /// ```
 /// use gpu_core::{Device, GridSpec, GridView};
@@ -123,7 +123,7 @@ pub struct Light {
     pub azimuth: f64,
     /// Its height above the horizon, in degrees: 45 by default.
     pub altitude: f64,
-    /// How many lights there are, and what ground under them shows: one, and Lambert's brightness, by default.
+    /// The lights, and how they shade the ground: by default one light, with Lambert's brightness.
     pub shading: Shading,
 }
 
@@ -146,27 +146,26 @@ impl Default for Light {
     }
 }
 
-/// How many lights there are, and what ground under them shows.
+/// The lights, and how they shade the ground.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Shading {
     /// One light. The brightness is Lambert's.
     #[default]
     Lambert,
     /// Four lights, in the south-west, west, north-west and north, after Mark (1992), with gdaldem's weights. The
-    /// brightness is the weighted mean of Lambert's under each. A weight is the squared cosine of the angle between
-    /// the gradient and the light's direction.
+    /// brightness is the weighted mean of Lambert's brightness under each light. A weight is the squared cosine of the
+    /// angle between the gradient and the light's direction.
     Multidirectional,
-    /// One light, as gdaldem's `-combined`. The brightness is 1 less a product: the slope over 90 degrees, times
-    /// the angle between the light and the ground's normal over 90 degrees. Level ground is bright.
+    /// One light, as gdaldem's `-combined`. The brightness is `1 - (slope / 90) * (angle / 90)`, in degrees, where the
+    /// angle lies between the light and the ground's normal. Level ground is bright.
     Combined,
-    /// One light, as gdaldem's `-igor`. Where the ground falls away from the light the brightness is 1 less the
-    /// slope over 90 degrees; where it falls towards the light the brightness is 1. In between it follows the
-    /// angle. The light's [altitude](Light::altitude) is ignored. Level ground is bright, which suits shading over
-    /// a map.
+    /// One light, as gdaldem's `-igor`. Where the ground falls away from the light, the brightness is `1 - slope / 90`,
+    /// in degrees. Where it falls towards the light, the brightness is 1. In between, it depends on the angle. The
+    /// light's [altitude](Light::altitude) is ignored. Level ground is bright, which suits shading over a map.
     Igor,
 }
 
-/// Along which line the ground bends.
+/// The line along which a curvature is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Curvature {
     /// Along the contour line: above 0 in hollows, where water gathers, and below 0 on spurs.
@@ -176,7 +175,7 @@ pub enum Curvature {
     Profile,
 }
 
-/// Which Terrain Ruggedness Index.
+/// Which Terrain Ruggedness Index to compute.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Ruggedness {
     /// The root of the sum of the squared differences to the neighbours (Riley, DeGloria and Elliot 1999).
@@ -186,7 +185,7 @@ pub enum Ruggedness {
     Wilson,
 }
 
-/// How the gradient of slope, aspect and hillshade is taken.
+/// How to compute the gradient, for slope, aspect and hillshade.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Gradient {
     /// Weighted differences over all eight neighbours (Horn 1981): for rough ground.
@@ -226,14 +225,15 @@ pub enum Edges {
 pub struct ProductParams {
     /// The product.
     pub product: Product,
-    /// How gradients are taken: Horn's by default. Curvature has its own derivatives.
+    /// How to compute gradients: Horn's by default. Curvature has its own derivatives.
     pub gradient: Gradient,
-    /// What a cell is on the ground: a square of the grid's cell size by default. Products in the unit of heights ignore it.
+    /// The shape of a cell on the ground: by default, a square of the grid's cell size. Products in the unit of heights
+    /// ignore it.
     pub ground: Ground,
-    /// Factor on heights, exaggeration, or the ratio of their unit to the ground's: 1 by default. Products in the unit of heights and
-    /// aspect ignore it.
+    /// A factor on heights: an exaggeration, or the ratio of the unit of heights to the unit of the ground; 1 by
+    /// default. Products in the unit of heights and aspect ignore it.
     pub z_factor: f64,
-    /// Beside NODATA: NODATA too by default.
+    /// How to treat cells beside NODATA: by default they are NODATA too.
     pub edges: Edges,
 }
 

@@ -102,7 +102,8 @@ pub fn lattice(points: usize, seed: u64) -> Cloud {
     })
 }
 
-/// The points of a lattice whose spacing is no short number, so that four lie on a circle but for rounding, in any order.
+/// The points of a lattice whose spacing is not a short number, so that four lie on a circle but for rounding, in any
+/// order.
 pub fn rounded_lattice(points: usize, seed: u64) -> Cloud {
     let short = lattice(points, seed);
     let columns = (points as f64).sqrt().ceil().max(1.0);

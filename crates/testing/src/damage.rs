@@ -1,4 +1,4 @@
-//! Files as disks, programs and people damage them.
+//! Damaged files, as disks, programs and people leave them.
 
 use crate::Random;
 

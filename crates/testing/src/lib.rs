@@ -60,7 +60,7 @@ pub fn gpu() -> gpu_core::Gpu {
 /// What `TESSERA_DEVICE` names, else the software device.
 ///
 /// # Panics
-/// If the name is not a device's.
+/// Panics if the name is not a device's.
 pub fn choice() -> DeviceChoice {
     match DeviceChoice::from_env() {
         Ok(choice) => choice.unwrap_or(DeviceChoice::Software),

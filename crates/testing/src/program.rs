@@ -28,7 +28,7 @@ impl Program {
         command
     }
 
-    /// Runs the program, which must succeed in silence on standard error, and gives its report.
+    /// Runs the program, which must succeed without output on standard error, and returns its report.
     ///
     /// # Panics
     /// Where it does not.
@@ -57,7 +57,7 @@ impl Program {
     /// Runs the program with `--json`, which must succeed, and gives its report.
     ///
     /// # Panics
-    /// Where it does not, or the report is no JSON.
+    /// Where it does not, or the report is not JSON.
     pub fn json(&self, folder: &Path, arguments: &[&str]) -> Value {
         let report = self.succeeds(folder, &[arguments, &["--json"]].concat());
         serde_json::from_str(&report).expect("the report is JSON")
@@ -77,7 +77,7 @@ impl Program {
     /// Runs the program on bad input: code 2, one line that holds all of `words`, no new file.
     ///
     /// # Panics
-    /// Where one of these is not so.
+    /// Panics if one of these conditions fails.
     pub fn fails(&self, folder: &Path, arguments: &[&str], words: &[&str]) {
         let before = files(folder);
         let output = self.run(folder, arguments);
@@ -96,7 +96,7 @@ impl Program {
     /// that all programs have.
     ///
     /// # Panics
-    /// Where one of these is not so.
+    /// Panics if one of these conditions fails.
     pub fn prints_its_version_completions_and_page(&self, folder: &Path) {
         let name = self.name;
         let version = self.succeeds(folder, &["--version"]);
@@ -137,7 +137,7 @@ impl Program {
     /// one object, which has these fields and is returned. `arguments` may be repeated.
     ///
     /// # Panics
-    /// Where one of these is not so.
+    /// Panics if one of these conditions fails.
     pub fn reports(&self, folder: &Path, arguments: &[&str], fields: &[&str]) -> Value {
         let base = [arguments, &["--device", "cpu", "--threads", "1", "--overwrite"]].concat();
         let text = self.succeeds(folder, &base);
@@ -154,7 +154,7 @@ impl Program {
     /// `--overwrite`, and is replaced with it. With a slash behind it each of its outputs is a folder, and refused.
     ///
     /// # Panics
-    /// Where one of these is not so.
+    /// Panics if one of these conditions fails.
     pub fn replaces_only_where_asked(&self, folder: &Path, arguments: &[&str]) {
         let once = [arguments, &["--device", "cpu"]].concat();
         let inputs = files(folder);
@@ -182,7 +182,7 @@ impl Program {
     /// `--overwrite` too, and every file stays as it is.
     ///
     /// # Panics
-    /// Where one of these is not so.
+    /// Panics if one of these conditions fails.
     pub fn refuses_one_file_twice(&self, folder: &Path, cases: &[&[&str]]) {
         let before = contents(folder);
         for arguments in cases {
@@ -197,7 +197,7 @@ impl Program {
     /// and writes a table to standard output, which can be read again.
     ///
     /// # Panics
-    /// Where one of these is not so.
+    /// Panics if one of these conditions fails.
     pub fn takes_folders_patterns_and_streams(&self, folder: &Path) {
         let lines: Vec<&str> = PLANE.lines().skip(1).collect();
         let (west, east) = (&lines[..3], &lines[3..]);

@@ -25,11 +25,11 @@ impl std::fmt::Display for Memory {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The grid is none.
+    /// The grid has no cells.
     #[error(transparent)]
     Core(#[from] gpu_core::Error),
     /// The grid has no cell.
-    #[error("a grid of {width} x {height} cells has nothing to divide")]
+    #[error("a grid of {width} x {height} cells has no cells to divide")]
     NoCells {
         /// Columns.
         width: u32,
@@ -42,7 +42,7 @@ pub enum Error {
         /// Its name, as the caller gave it.
         parameter: String,
     },
-    /// A reach is no distance, or wider than a grid may be.
+    /// A reach is negative, not a number, or wider than any grid.
     #[error(
         "{parameter} reaches {reach} cells, which is negative, not a number, or wider than any grid"
     )]
@@ -60,7 +60,7 @@ pub enum Error {
         /// The least.
         least: u32,
     },
-    /// An input's bounds are not finite, or the wrong way round.
+    /// An input's bounds are not finite, or its lower bound is above the upper one.
     #[error(
         "{path}: the bounds in its header are invalid: from {min_x} {min_y} to {max_x} {max_y}"
     )]
@@ -77,7 +77,7 @@ pub enum Error {
         max_y: f64,
     },
     /// An input is named twice.
-    #[error("the inputs name {path} twice: name each input once")]
+    #[error("the inputs name {path} twice: name it once")]
     Twice {
         /// The input.
         path: String,
@@ -107,7 +107,8 @@ pub enum Error {
     },
     /// More tiles than a plan may have.
     #[error(
-        "{tiles} tiles are too many for a plan, {most} are the most: larger tiles or cells make fewer"
+        "{tiles} tiles are too many for a plan, which holds at most {most}: make the tiles or \
+         cells larger"
     )]
     TooMany {
         /// As counted, at least.
@@ -117,7 +118,8 @@ pub enum Error {
     },
     /// Tiles that name their inputs more often than a plan can hold.
     #[error(
-        "the tiles name their inputs {named} times or more, and a plan holds {most} of these: larger tiles or fewer files make it smaller"
+        "the tiles would list at least {named} inputs in all, but a plan holds {most}: make the \
+         tiles larger, or give fewer files"
     )]
     TooManyNamed {
         /// As counted, at least.
@@ -125,10 +127,10 @@ pub enum Error {
         /// The most.
         most: u64,
     },
-    /// The text is no plan.
+    /// The text is not a plan.
     #[error("this is not a plan of tiles: {reason}")]
     Foreign {
-        /// Why the text is no plan.
+        /// Why the text is not a plan.
         reason: String,
     },
     /// The plan was written by a newer version.

@@ -9,10 +9,10 @@ use sha2::{Digest, Sha256};
 
 use crate::{Error, Plan, Result, Tile};
 
-/// What a plan says of itself.
+/// How a plan names its format and version.
 pub const FORMAT: &str = "tile-plan";
 
-/// The version of plans that this crate writes, and the latest that it reads.
+/// The version of plans that this crate writes, which is the latest that it reads.
 pub const VERSION: u64 = 1;
 
 #[derive(Serialize)]
@@ -24,7 +24,7 @@ struct Written<'a> {
 }
 
 impl Plan {
-    /// Returns an id that tells this plan from any other: 16 hexadecimal digits that follow from all of it.
+    /// Returns an id that tells this plan from any other: 16 hexadecimal digits, a hash of the whole plan.
     pub fn id(&self) -> String {
         // A plan has no map with keys other than text, which alone would fail.
         let text = serde_json::to_string(self).unwrap_or_default();
@@ -76,16 +76,18 @@ impl Plan {
             let is_inside =
                 ends(tile.column, tile.width, width) && ends(tile.row, tile.height, height);
             if !is_inside || tile.inputs.iter().any(|&input| input as usize >= self.inputs.len()) {
-                return Err(Error::Damaged { reason: format!("tile {i} is not of its grid") });
+                return Err(Error::Damaged {
+                    reason: format!("tile {i} does not belong to the plan's grid"),
+                });
             }
         }
         // Tiles within the grid that share no cell, and have as many as it has, are all of it.
         if let Some(i) = shared(&self.tiles) {
-            return Err(Error::Damaged { reason: format!("tile {i} has cells of another") });
+            return Err(Error::Damaged { reason: format!("tile {i} overlaps another tile") });
         }
         let cells = |tile: &Tile| u64::from(tile.width) * u64::from(tile.height);
         if self.tiles.iter().map(cells).sum::<u64>() != self.grid.cells() {
-            return Err(Error::Damaged { reason: "its tiles are not its grid".to_owned() });
+            return Err(Error::Damaged { reason: "its tiles do not cover its grid".to_owned() });
         }
         Ok(())
     }

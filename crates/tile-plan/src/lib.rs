@@ -1,20 +1,19 @@
 //! Plans of rasters larger than memory.
 //!
-//! A [`Plan`] divides a grid into tiles that can be made one by one. For each tile it names the inputs that can
-//! reach it, the ground that must be read for it, and the memory that it takes. [`plan`] is a pure function of the
-//! inputs' headers and [`Params`]. It reads no file, and the same inputs in another order give the same plan.
+//! A [`Plan`] divides a grid into tiles that can be made one by one. For each tile, the plan names the inputs that can
+//! reach it, the ground whose points it needs, and the memory that it takes. [`plan`] is a pure function of the inputs'
+//! headers and [`Params`]. It reads no file, and the same inputs in another order give the same plan.
 //!
-//! Only a point within the reach of the parameters can decide the value of a cell. So a tile needs the points of
-//! its own ground, and of a halo as wide as the greatest reach. Where a reach is infinite there is no plan, and
-//! [`Error::Unbounded`] names the parameter, unless every tile is to read all points ([`Reach::Everywhere`]).
+//! Only a point within the reach of the parameters can decide the value of a cell. So a tile needs the points of its
+//! own ground, and of a halo as wide as the greatest reach. If a reach is infinite, [`plan`] fails and
+//! [`Error::Unbounded`] names the parameter. The exception is [`Reach::Everywhere`]: every tile reads all points.
 //!
-//! The plan guarantees that a tile reads every point that its cells depend on. The algorithm must guarantee that a cell
-//! has the same bits whenever it has the same points. Both together give tiles with the bits of one run over the whole
-//! grid.
+//! The plan guarantees that a tile reads every point that its cells depend on. The algorithm must guarantee that the
+//! same points give a cell the same bits. Together, these give tiles the same bits as one run over the whole grid.
 //!
-//! The planner halves the grid, the longer side first, until each tile's estimate fits the budget. It cuts at
-//! multiples of 256 cells while a tile is longer than that, so that tiles consist of whole tiles of a GeoTIFF; then
-//! at multiples of 16. Estimates assume that the points of a file are spread evenly over its bounds.
+//! The planner halves the grid, the longer side first, until each tile's estimate fits the budget. It cuts at multiples
+//! of 256 cells while a tile is longer than 256, so that a tile consists of whole tiles of a GeoTIFF. Then it cuts at
+//! multiples of 16. Estimates assume that the points of a file are spread evenly over its bounds.
 //!
 //! Some algorithms need parts of a certain shape. [`Params::shape`] makes tiles squares of one side, a power of
 //! two, or strips of whole columns.
@@ -51,9 +50,9 @@ use gpu_core::{Bounds, GridSpec};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// How a grid is divided into tiles that can be made alone.
+/// A division of a grid into tiles, each of which a process can make alone.
 ///
-/// Its JSON form is an object of `format` ([`FORMAT`]), `version` ([`VERSION`]), `id` and `plan`. The last has
+/// Its JSON form is an object of `format` ([`FORMAT`]), `version` ([`VERSION`]), `id` and `plan`. The object `plan` has
 /// the fields of this type: `grid` (origin_x, origin_y, cell_size, width, height), `halo`, `inputs` ([`Input`]),
 /// `tiles` ([`Tile`]) and `program`. The id is the first 16 hexadecimal digits of SHA-256 (FIPS 180-4) of the text of
 /// `plan` without spaces.
@@ -70,7 +69,7 @@ pub struct Plan {
     program: Value,
 }
 
-/// A part of the grid, and what making it takes.
+/// A part of the grid, and the inputs and memory that it needs.
 ///
 /// Example: see [`plan`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -85,7 +84,7 @@ pub struct Tile {
     pub width: u32,
     /// Rows.
     pub height: u32,
-    /// The inputs that can reach it, as indices of [`Plan::inputs`], rising.
+    /// The inputs that can reach the tile, as rising indices into [`Plan::inputs`].
     pub inputs: Vec<u32>,
     /// The ground whose points must be read: the tile's and its halo's. If every tile reads all inputs, it is the
     /// tile's own ground.
@@ -96,9 +95,9 @@ pub struct Tile {
     /// The cells of the tile and of its halo. [`Params::ends_at_grid`] and [`Params::halo_has_cells`] say which cells a
     /// halo has.
     pub cells: u64,
-    /// Bytes of memory that it takes, by the model of the plan's [`Params`].
+    /// Bytes of memory that the tile takes, by the model of the plan's [`Params`].
     pub bytes: u64,
-    /// Bytes of device memory that it takes if a device computes it, by the plan's [`Params`] too.
+    /// Bytes of device memory that the tile takes, if a device computes it, by the same model.
     pub device_bytes: u64,
 }
 
@@ -108,18 +107,17 @@ impl Plan {
         &self.grid
     }
 
-    /// Returns the width of the halo: how many cells beyond each side of a tile a point may lie that matters to the
-    /// tile.
+    /// Returns the width of the halo in cells: points up to this far beyond a side of a tile matter to the tile.
     pub fn halo(&self) -> u32 {
         self.halo
     }
 
-    /// The inputs, in the order in which they are to be read.
+    /// The inputs, in the order in which a tile reads them.
     pub fn inputs(&self) -> &[Input] {
         &self.inputs
     }
 
-    /// The tiles, row by row of their north-western corners.
+    /// The tiles, sorted row by row by their north-western corners.
     pub fn tiles(&self) -> &[Tile] {
         &self.tiles
     }

@@ -15,20 +15,20 @@ use crate::json::SomeBounds;
 pub struct Input {
     /// The file. A plan names each once.
     pub path: String,
-    /// Where its points lie; `None` where that is unknown, and they may lie anywhere.
+    /// Where its points lie; `None` if this is unknown, so that they may lie anywhere.
     #[serde(with = "SomeBounds")]
     pub bounds: Option<Bounds>,
     /// The number of its points.
     pub points: u64,
-    /// How the plan recognises that the file is still the same.
+    /// The stamp by which a program recognises that the file is unchanged.
     pub stamp: Option<Stamp>,
-    /// Its place among the inputs if the order of points matters; else 0 in every input. Inputs are read in the order
-    /// of their ranks, and of their paths if ranks agree.
+    /// The input's place in the order of reading, if the order of points matters; else 0 for every input. A tile reads
+    /// inputs in the order of their ranks, and of their paths if ranks are equal.
     pub rank: u32,
 }
 
 impl Input {
-    /// A file without points that may lie anywhere.
+    /// Returns an input without points, whose bounds are unknown.
     pub fn new(path: impl Into<String>) -> Self {
         Self { path: path.into(), bounds: None, points: 0, stamp: None, rank: 0 }
     }
@@ -52,19 +52,20 @@ impl Input {
     }
 }
 
-/// How a plan recognises that a file is still the same: its length and the time of its last change.
+/// A stamp of a file, by which a program recognises that the file is unchanged: its length and the time of its last
+/// change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Stamp {
     /// Its length in bytes.
     pub bytes: u64,
-    /// When it was changed last: seconds since 1970.
+    /// The time of the last change, in seconds since 1970.
     pub seconds: i64,
     /// The nanoseconds beside these seconds.
     pub nanoseconds: u32,
 }
 
-/// How far from a cell a point may lie that decides its value.
+/// The largest distance from a cell at which a point can decide the cell's value.
 ///
 /// ```
 /// use gpu_core::GridSpec;
@@ -83,7 +84,7 @@ pub enum Reach {
     Cells(f64),
     /// In the units of the ground.
     Ground(f64),
-    /// Any distance: every tile reads all inputs. There is no halo, and the cells of a tile are its own.
+    /// No limit: every tile reads all inputs. There is no halo, and the cells of a tile are its own.
     Everywhere,
 }
 
@@ -121,16 +122,16 @@ impl Model {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Shape {
-    /// The grid is halved across its longer side, and each half again.
+    /// Halves the grid across its longer side, and each half again.
     #[default]
     Rectangles,
-    /// Squares of one side, a power of two, on multiples of it; those at the eastern and southern edges are cut off there.
+    /// Squares of one side, a power of two, on multiples of it; the grid's eastern and southern edges cut tiles off.
     Squares,
     /// Strips of columns, as tall as the grid.
     Strips,
 }
 
-/// How a grid is to be divided.
+/// How to divide a grid.
 ///
 /// ```
 /// use gpu_core::GridSpec;
@@ -156,13 +157,13 @@ pub struct Params {
     pub device_budget: Option<u64>,
     /// The memory that a tile takes on a device.
     pub device_model: Model,
-    /// How far points reach, and the parameters that make them, by name. The widest is the halo.
+    /// The reaches, each with the name of the parameter that causes it. The widest is the halo.
     pub reaches: Vec<(String, Reach)>,
     /// Whether the cells of a halo end at the edge of the grid.
     pub ends_at_grid: bool,
     /// Whether a halo has cells, like its tile. If not, it has only points, which the tile reads.
     pub halo_has_cells: bool,
-    /// The most cells on a side of a tile, or the most columns of a strip; `None` for no limit but the budget.
+    /// The most cells on a side of a tile, or the most columns of a strip; `None` if only the budget limits them.
     pub most_side: Option<u32>,
     /// The shape of tiles.
     pub shape: Shape,
@@ -204,7 +205,7 @@ impl Params {
         device_model: Model;
     }
 
-    /// Adds how far points reach by a parameter, to the field `reaches`.
+    /// Adds a reach, with the name of the parameter that causes it, to the field `reaches`.
     pub fn reach(mut self, parameter: impl Into<String>, reach: Reach) -> Self {
         self.reaches.push((parameter.into(), reach));
         self

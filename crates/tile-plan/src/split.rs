@@ -1,8 +1,8 @@
 //! The division of a grid.
 //!
-//! A tile that does not fit is halved, and the halves are checked in turn, each against the inputs that reach its
-//! parent. So the work is proportional to the pairs of tiles and inputs that touch, times the depth. Strips are halved
-//! in their width alone. Squares are halved on both sides, all of them at once, until each fits.
+//! The planner halves a tile that does not fit, and checks each half against the inputs that reach the tile. So the
+//! work is proportional to the number of pairs of a tile and an input that touch, times the depth. The planner halves
+//! only the width of strips. The planner halves the side of all squares at once, until each square fits.
 
 use gpu_core::{Bounds, GridSpec};
 
@@ -22,8 +22,7 @@ const LEAST: u32 = 16;
 
 /// Divides a grid into tiles whose estimates fit the budget.
 ///
-/// Cost: for each tile, and for each area that was divided on the way to it, a check of the inputs that reach that
-/// area.
+/// Cost: for each tile, and for each larger area that was divided, a check of the inputs that reach it.
 ///
 /// ```
 /// use gpu_core::{Bounds, GridSpec};

@@ -1,4 +1,4 @@
-//! The command line, and what can be checked before any work starts.
+//! The command line, and the checks before any work starts.
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -23,8 +23,8 @@ pub struct Args {
     /// The distances: a GeoTIFF (.tif), Zarr (.zarr), an array (.npy) or a picture (.png); may be given several times
     #[arg(short, long, value_name = "PATH", default_value = "distance.tif")]
     pub output: Vec<PathBuf>,
-    /// Also write the nearest site of each pixel. An array (.npy) has its linear index (row * width + column). A
-    /// GeoTIFF (.tif) has the coordinates of its centre, x and y as two bands of float64
+    /// Also write the nearest site of each pixel. An array (.npy) has the site's linear index (row * width + column). A
+    /// GeoTIFF (.tif) has the coordinates of the site's centre, x and y as two bands of float64
     #[arg(long, value_name = "PATH")]
     pub nearest: Option<PathBuf>,
     #[command(flatten)]
@@ -33,7 +33,7 @@ pub struct Args {
     pub sites: SiteArgs,
     #[command(flatten)]
     pub globe: GlobeArgs,
-    /// Leave pixels farther than this from every site without one; metres with --geodesic
+    /// Leave pixels without a site if every site is farther than this; metres with --geodesic
     #[arg(long, value_name = "D", value_parser = fraction, allow_negative_numbers = true)]
     pub max_distance: Option<f64>,
     #[command(flatten)]
@@ -62,7 +62,7 @@ then one line on standard error says what, and no unfinished file is left.";
 const FORMATS: [Format; 4] = [Format::GeoTiff, Format::Zarr, Format::Npy, Format::Png];
 
 impl Args {
-    /// Checks what clap does not, in particular that the outputs can be written.
+    /// Checks what clap cannot check, above all that the program can write its outputs.
     pub fn check(&self) -> Result<()> {
         for path in &self.output {
             format(path)?;
@@ -79,7 +79,7 @@ impl Args {
         Ok(())
     }
 
-    /// All files to be written.
+    /// All files that the program writes.
     pub fn outputs(&self) -> impl Iterator<Item = &PathBuf> {
         self.output.iter().chain(&self.nearest).chain(self.ground.paths())
     }
@@ -93,15 +93,15 @@ impl Args {
 /// Where the sites are, and how far from each other.
 #[derive(clap::Args, Debug)]
 pub struct SiteArgs {
-    /// The values of sites, such as 1,4-7 or 100-inf [default: all but 0]; NODATA and NaN are none
+    /// The values of sites, such as 1,4-7 or 100-inf [default: all but 0]; pixels with NODATA or NaN are never sites
     #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
     pub values: Option<SiteValues>,
-    /// Take the other pixels as the sites; those without a value are none either way
+    /// Take all other pixels as sites; pixels without a value are never sites
     #[arg(long)]
     pub invert: bool,
-    /// The sides of a pixel on the ground, or `georeference` for the sides that the mask's place gives. Distances
-    /// come in the same unit. A side may be thousands of times the other, as in sections and time axes. A ratio is
-    /// refused if a distance could be off by more than a part in a million
+    /// The sides of a pixel on the ground, or `georeference` for the sides that the mask's place gives. Distances come
+    /// in the same unit. A side may be thousands of times the other, as in sections and time axes. The program refuses
+    /// a ratio if a distance could be off by more than a part in a million
     #[arg(long, value_name = "SX,SY", default_value = "1,1", allow_hyphen_values = true)]
     pub spacing: Spacing,
 }
@@ -113,7 +113,7 @@ impl SiteArgs {
     }
 }
 
-/// The format that an output's name asks for.
+/// The format that an output's name means.
 pub fn format(path: &Path) -> Result<Format> {
     Format::of("--output", path, &FORMATS)
 }
@@ -128,7 +128,7 @@ pub fn is_tiff(path: &Path) -> bool {
 pub enum Spacing {
     /// As given.
     Sides(f64, f64),
-    /// As the mask's georeference has them.
+    /// The sides from the mask's georeference.
     Georeference,
 }
 

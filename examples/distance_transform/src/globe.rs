@@ -22,7 +22,7 @@ pub struct GlobeArgs {
     #[arg(long, conflicts_with = "spacing")]
     pub geodesic: bool,
     /// The radius of the sphere of --geodesic in metres, `mean` for 6371008.8, or `authalic` for that of the sphere
-    /// with the Earth's area, 6371007.181. Latitudes are the mask's on any sphere [default: mean]
+    /// with the Earth's area, 6371007.181. On each of these spheres, latitudes are the mask's own [default: mean]
     #[arg(long, value_name = "R", value_parser = radius, allow_negative_numbers = true, requires = "geodesic")]
     pub radius: Option<f64>,
     /// With --geodesic: measure along geodesics on the WGS 84 ellipsoid. Sites and distances are the nearest there;
@@ -41,7 +41,7 @@ fn radius(text: &str) -> Result<f64, String> {
     }
 }
 
-/// What is to be said of a mask in longitude and latitude whose distances are those of a plane.
+/// Returns a note for a mask in longitude and latitude whose distances are computed on a plane.
 pub fn note_on_plane(crs: Option<&Crs>) -> Option<String> {
     let crs = crs.filter(|crs| crs.is_geographic())?;
     let radius = other_body(crs).map(|radius| format!(" --radius {radius}")).unwrap_or_default();
@@ -81,25 +81,28 @@ impl OnGlobe {
         let unit = match &place.crs {
             Some(crs) => crs.degrees_per_unit().with_context(|| {
                 format!(
-                    "--geodesic: {mask} lies in {crs}, on a plane: there --spacing georeference measures, or \
-                     gdalwarp -t_srs EPSG:4326 gives longitudes and latitudes"
+                    "--geodesic: {mask} lies in {crs}, on a plane: measure there with --spacing \
+                     georeference, or convert it to longitudes and latitudes with gdalwarp -t_srs \
+                     EPSG:4326"
                 )
             })?,
             None => 1.0,
         };
         let globe = Globe::of_geotransform(place.transform.map(|number| number * unit));
         let globe = globe.with_context(|| {
-            format!("--geodesic: the rows of {mask} are not parallels: gdalwarp -t_srs EPSG:4326 makes it north up")
+            format!("--geodesic: the rows of {mask} do not run along parallels: gdalwarp -t_srs EPSG:4326 makes it north up")
         })?;
         let body = place.crs.as_ref().and_then(other_body);
         if let (Some(radius), true) = (body, args.ellipsoid) {
             bail!(
-                "--ellipsoid: {mask} is of a body with a radius of {radius} m, and WGS 84 is the Earth's"
+                "--ellipsoid: {mask} lies on a body with a radius of {radius} m, but WGS 84 is an \
+                 ellipsoid of the Earth"
             );
         }
         if let (Some(radius), false) = (body, args.radius.is_some()) {
             bail!(
-                "--geodesic: {mask} is of a body with a radius of {radius} m: give --radius {radius}"
+                "--geodesic: {mask} lies on a body with a radius of {radius} m: give --radius \
+                 {radius}"
             );
         }
         let radius = args.radius.unwrap_or(globe.radius);
@@ -120,8 +123,8 @@ impl OnGlobe {
         let has_pole = has_pole.map_err(|error| anyhow!("--geodesic: {mask}: {error}"))?;
         ensure!(
             !has_pole,
-            "--geodesic: the first or the last row of {mask} lies at a pole, where no tile knows which site is the first: run \
-             distance_transform without plan"
+            "--geodesic: the first or the last row of {mask} lies at a pole, where a tile cannot \
+             choose among equally near sites: run distance_transform without plan"
         );
         Ok(())
     }

@@ -148,7 +148,7 @@ pub fn write_centres(
     }
 }
 
-/// The same of indices that `fill` gives, whole rows from the first on.
+/// Does the same for indices that `fill` returns, whole rows from the first on.
 pub fn write_centre_rows<T: Index>(
     output: Output,
     place: &Georeference,

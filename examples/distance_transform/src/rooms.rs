@@ -19,7 +19,7 @@ const MADE: u64 = 5;
 pub struct Rooms {
     distances: Vec<(PathBuf, NpyRoom<f32>)>,
     nearest: Option<NpyRoom<u32>>,
-    /// What was ready of those that were written.
+    /// How much of the written files was ready in advance.
     ahead: Vec<(PathBuf, Prefilled)>,
 }
 
@@ -87,7 +87,7 @@ impl Rooms {
         Ok(())
     }
 
-    /// What was done beside the stages before the writing.
+    /// Work that ran beside the stages before writing.
     pub fn beside(&self) -> impl Iterator<Item = Beside> {
         let done = self.ahead.iter().filter(|(_, ahead)| ahead.bytes > 0);
         done.map(|(path, ahead)| Beside {

@@ -1,4 +1,4 @@
-//! The command line, and what can be checked before any work starts.
+//! The command line, and the checks before any work starts.
 
 use std::path::PathBuf;
 
@@ -41,7 +41,7 @@ pub struct Args {
     pub raster: RasterArgs,
     #[command(flatten)]
     pub run: RunArgs,
-    /// Points of the sample
+    /// Number of points in the sample
     #[arg(long, hide = true, default_value_t = 5000, conflicts_with = "inputs")]
     pub sample_points: u32,
     /// Seed of the sample
@@ -62,8 +62,8 @@ const FORMATS: [Format; 5] =
     [Format::GeoTiff, Format::Zarr, Format::Npy, Format::Table, Format::Png];
 
 impl Args {
-    /// Checks what clap does not, in particular that the output can be written. `inputs` are all files to
-    /// read.
+    /// Checks what clap cannot check, above all that the program can write its output. `inputs` are all files that the
+    /// program reads.
     pub fn check(&self, inputs: &[PathBuf]) -> Result<()> {
         self.surface.check(self.points.bounds)?;
         ensure!(self.sample_points > 0, "--sample-points 0: a sample needs a point");
@@ -73,20 +73,21 @@ impl Args {
         {
             let path = self.output.display();
             bail!(
-                "--{band} makes a second band, and {path} has one: let the name end in .tif or .zarr"
+                "--{band} makes a second band, but {path} can hold only one: choose a name that \
+                 ends in .tif or .zarr"
             );
         }
         geo_io::check_distinct(inputs, &[&self.output])?;
         Ok(geo_io::check_output(Output { path: &self.output, existing: self.existing() })?)
     }
 
-    /// What becomes of a file that exists.
+    /// What happens to an output file that exists.
     pub fn existing(&self) -> Existing {
         let is_sample = self.points.inputs.is_empty();
         if is_sample { self.run.existing_example() } else { self.run.existing() }
     }
 
-    /// The format that the output's name asks for.
+    /// The format that the output's name means.
     pub fn format(&self) -> Result<Format> {
         Format::of("--output", &self.output, &FORMATS)
     }

@@ -27,7 +27,7 @@ pub fn grid(args: &SurfaceArgs, given: Option<Extent>, points: Bounds) -> Result
     }
 }
 
-/// Returns a note if a surface of the globe ends before the ground that it was made for.
+/// Returns a note if a surface of the globe does not cover all of the ground that the user gave.
 pub fn note_on_uncovered(
     args: &SurfaceArgs,
     grid: &GridSpec,
@@ -74,11 +74,11 @@ fn exact(b: Bounds, size: Size) -> Result<GridSpec> {
     .collect();
     let fitting = match &fitting[..] {
         [] => String::new(),
-        sizes => format!("--size {} makes them so, or ", sizes.join(" or ")),
+        sizes => format!("use --size {}, or ", sizes.join(" or ")),
     };
     bail!(
-        "--size {}x{} over --bounds makes cells of {wide} x {tall}, and cells are square: {fitting}--resolution takes \
-         the bounds with cells of one side",
+        "--size {}x{} over --bounds makes cells of {wide} x {tall}, but cells must be square: \
+         {fitting}give --resolution in place of --size",
         size.width,
         size.height
     )
@@ -98,8 +98,8 @@ fn around(b: Bounds, size: Size, is_sphere: bool) -> Result<GridSpec> {
         let most = 1.0 + 1e-12;
         ensure!(
             wide <= 2.0 * HALF_TURN * most && tall <= 2.0 * POLE * most,
-            "--size {}x{}: cells of {cell} degrees reach beyond the poles or once around; {}x{} of \
-             them do not",
+            "--size {}x{}: cells of {cell} degrees reach beyond a pole, or more than once around \
+             the globe; --size {}x{} fits",
             size.width,
             size.height,
             columns.min((2.0 * HALF_TURN / cell * most).floor()),

@@ -23,7 +23,7 @@ pub struct KrigingArgs {
     /// one fitted to the points: fit, or fit:MODEL,.. of these models
     #[arg(long, value_name = "VARIOGRAM", conflicts_with_all = ["power", "adaptive", "smoothing", "per_quadrant", "geographic"])]
     pub variogram: Option<Choice>,
-    /// Write the kriging variance as a second band, of a GeoTIFF
+    /// Write the kriging variance as a second band of a GeoTIFF
     #[arg(long, requires = "variogram")]
     pub variance: bool,
     /// A fit takes pairs of points up to this distance [default: a third of the diagonal of the points' extent]
@@ -55,14 +55,16 @@ impl FromStr for Choice {
         };
         let model = |name: &str| {
             let model = Model::ALL.into_iter().find(|model| model.name() == name.trim());
-            model.ok_or_else(|| format!("{name:?} is none of spherical, exponential and gaussian"))
+            model.ok_or_else(|| {
+                format!("unknown model {name:?}: use spherical, exponential or gaussian")
+            })
         };
         names.split(',').map(model).collect::<Result<_, _>>().map(Self::Fit)
     }
 }
 
 impl KrigingArgs {
-    /// Whether the variogram is to be fitted.
+    /// Whether the program fits the variogram.
     pub fn fits(&self) -> bool {
         matches!(self.variogram, Some(Choice::Fit(_)))
     }
@@ -72,7 +74,7 @@ impl KrigingArgs {
         Ok(Sample::new(&EmpiricalParams::default().cutoff(self.cutoff.unwrap_or(0.0)))?)
     }
 
-    /// The variogram, given or fitted to a sample, and says which.
+    /// Returns the variogram, given or fitted to a sample, and reports it.
     pub fn variogram(
         &self,
         sample: Sample,
@@ -92,8 +94,8 @@ impl KrigingArgs {
             Variogram::fit(&empirical, models).map_err(|error| {
                 let [cutoff] = digits([empirical.cutoff], 4);
                 anyhow!(
-                    "--variogram fit, of {} points and pairs up to {cutoff} (--cutoff): {error}; give a variogram \
-                     in place of a fit, such as --variogram spherical:1,250",
+                    "--variogram fit fails for {} points and pairs up to {cutoff} (--cutoff): \
+                     {error}; give a variogram yourself, such as --variogram spherical:1,250",
                     empirical.points
                 )
             })?;
@@ -118,7 +120,7 @@ fn report_variogram(variogram: &Variogram, report: &mut Report) {
     report.field("variogram", variogram.to_string());
 }
 
-/// How to interpolate by a variogram.
+/// The parameters of kriging by a variogram.
 pub fn params(
     variogram: Variogram,
     max_points: Option<u32>,
@@ -136,7 +138,7 @@ pub fn check(max_points: Option<u32>, min_points: u32) -> Result<()> {
     let most = max_points.unwrap_or(DEFAULT_POINTS);
     anyhow::ensure!(
         most <= MAX_NEIGHBOURS,
-        "--max-points {most}: kriging takes at most {MAX_NEIGHBOURS}"
+        "--max-points {most}: kriging takes at most {MAX_NEIGHBOURS} points"
     );
     anyhow::ensure!(
         min_points <= most,

@@ -191,7 +191,7 @@ impl Call<'_> {
     }
 }
 
-/// Refuses points that are no places of the globe.
+/// Refuses points that are not places of the globe.
 fn require_places(cloud: &Cloud, inputs: &[PathBuf], args: &PointArgs) -> Result<()> {
     let is_wrong = |i: usize| surface::require_place(cloud.x[i], cloud.y[i]).is_err();
     match parallel::first(cloud.x.len(), FINE, is_wrong) {

@@ -12,7 +12,7 @@ const UNKNOWN: f64 = -1.0;
 
 /// The errors of all points.
 pub struct Errors {
-    /// Their squares, over that of `unit`; NaN where the others do not predict a point.
+    /// The squared errors, divided by the square of `unit`; NaN where the others do not predict a point.
     squares: Vec<f64>,
     /// A power of two near the width of the range of values: squares over its own are numbers of f32.
     unit: f64,
@@ -42,8 +42,8 @@ impl Errors {
         Ok(Self { squares, unit, greatest: square(width) })
     }
 
-    /// Returns the root of the mean of the squares around each target, weighted as its value is. Points without an error are left
-    /// out.
+    /// Returns the root of the mean of the squares around each target, weighted as its value is. The call leaves out
+    /// points without an error.
     ///
     /// With `is_limited`, points without an error lack neighbours that were not read. A target is then NaN if one of them
     /// is among its points.

@@ -26,7 +26,7 @@ pub struct SurfaceArgs {
     /// A point's weight is 1 / distance^POWER [default: 2, or the best with --cross-validate]
     #[arg(long, value_parser = positive, allow_negative_numbers = true)]
     pub power: Option<f64>,
-    /// The power of each cell from the pattern of the points around it (Lu and Wong 2008)
+    /// Derive the power of each cell from the pattern of the points around it (Lu and Wong 2008)
     #[arg(long, conflicts_with_all = ["power", "radius", "max_points", "per_quadrant"])]
     pub adaptive: bool,
     /// A point's weight is a function of its distance over --bandwidth, in place of a power. The surface is smooth,
@@ -34,16 +34,17 @@ pub struct SurfaceArgs {
     #[arg(long, value_name = "NAME", value_enum, requires = "bandwidth",
         conflicts_with_all = ["power", "adaptive", "smoothing", "variogram"])]
     pub kernel: Option<KernelName>,
-    /// Where the function of --kernel ends, or the standard deviation of the Gaussian; in metres with --geographic
+    /// The distance at which the function of --kernel ends, or the standard deviation of the Gaussian; in metres with
+    /// --geographic
     #[arg(long, value_name = "DISTANCE", value_parser = positive, allow_negative_numbers = true, requires = "kernel")]
     pub bandwidth: Option<f64>,
-    /// Added to distances: sqrt(distance^2 + SMOOTHING^2)
+    /// Smoothing: a distance becomes sqrt(distance^2 + SMOOTHING^2)
     #[arg(long, default_value_t = 0.0, value_parser = fraction, allow_negative_numbers = true)]
     pub smoothing: f64,
     /// Only points within this distance count [default: all]; in metres with --geographic
     #[arg(long, value_parser = radius, allow_negative_numbers = true)]
     pub radius: Option<f64>,
-    /// Only so many points count, the nearest [default: all]
+    /// Only this many points count, the nearest ones [default: all]
     #[arg(long, value_name = "K")]
     pub max_points: Option<u32>,
     /// A cell with fewer points is NODATA
@@ -55,20 +56,19 @@ pub struct SurfaceArgs {
     /// x and y are degrees of longitude and latitude; distances are great circles
     #[arg(long)]
     pub geographic: bool,
-    /// Write the standard deviation of the points that count for a cell, over their number, as a second band, of a
-    /// GeoTIFF; with
-    /// --max-points, --radius or --per-quadrant
+    /// Write the standard deviation of the points that count for a cell, divided by their number, as a second band of a
+    /// GeoTIFF; needs --max-points, --radius or --per-quadrant
     #[arg(long, conflicts_with = "variogram")]
     pub deviation: bool,
-    /// Write the prediction error as a second band, of a GeoTIFF. Each point is predicted from the others. A cell
-    /// has the root of the mean of the squared errors, weighted as the values are
+    /// Write the prediction error as a second band of a GeoTIFF. The program predicts each point from the others. A
+    /// cell holds the root mean square of these errors, weighted like the values
     #[arg(long, conflicts_with_all = ["deviation", "variogram"])]
     pub prediction_error: bool,
     #[command(flatten)]
     pub kriging: KrigingArgs,
 }
 
-/// A function of a distance over the bandwidth, u.
+/// A function of u, the distance divided by the bandwidth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum KernelName {
@@ -85,12 +85,12 @@ pub enum KernelName {
     Triweight,
     /// (1 - u^3)^3
     Tricube,
-    /// exp(-u^2 / 2), without end: with --radius, --max-points or --per-quadrant
+    /// exp(-u^2 / 2), which never ends: needs --radius, --max-points or --per-quadrant
     Gaussian,
 }
 
 impl KernelName {
-    /// As the library has it, with a bandwidth.
+    /// Returns the library's kernel function with a bandwidth.
     pub fn with(self, bandwidth: f64) -> Kernel {
         let shape = match self {
             Self::Uniform => KernelShape::Uniform,
@@ -109,7 +109,7 @@ impl KernelName {
 pub const DEFAULT_POWER: f64 = 2.0;
 
 impl SurfaceArgs {
-    /// Checks what clap does not.
+    /// Checks what clap cannot check.
     pub fn check(&self, bounds: Option<Extent>) -> Result<()> {
         ensure!(self.max_points != Some(0), "--max-points 0: a value needs a point");
         if let Some(most) = self.max_points.filter(|&most| most < self.min_points) {
@@ -119,11 +119,12 @@ impl SurfaceArgs {
             self.max_points.is_some() || self.reach().is_some() || self.per_quadrant.is_some();
         ensure!(
             is_search || self.kernel.is_none(),
-            "--kernel gaussian has no end: give --radius, --max-points or --per-quadrant"
+            "--kernel gaussian reaches without limit: give --radius, --max-points or --per-quadrant"
         );
         ensure!(
             is_search || !self.deviation,
-            "--deviation is that of the points near a cell: give --max-points, --radius or --per-quadrant"
+            "--deviation takes the points near a cell: give --max-points, --radius or \
+             --per-quadrant"
         );
         if self.kriging.variogram.is_some() {
             kriging::check(self.max_points, self.min_points)?;
@@ -139,14 +140,14 @@ impl SurfaceArgs {
     /// The coordinate system, given by `--crs` or stated by the files; degrees are WGS 84 unless it says otherwise.
     ///
     /// # Errors
-    /// `--geographic` with a system whose coordinates are no degrees.
+    /// `--geographic` with a system whose coordinates are not degrees.
     pub fn crs(&self, given: Option<Crs>, stated: Option<&Crs>) -> Result<Option<Crs>> {
         let from = if given.is_some() { "--crs gives" } else { "the files are in" };
         match given.or_else(|| stated.cloned()) {
             None if self.geographic => Ok(Some(Crs::parse("EPSG:4326")?)),
             Some(crs) if self.geographic && !crs.is_geographic() => bail!(
-                "--geographic takes x and y for degrees, but {from} {crs}, which has none: leave out --geographic, or give \
-                 the --crs that the coordinates are in"
+                "--geographic takes x and y for degrees, but {from} {crs}, which is not in \
+                 degrees: leave out --geographic, or give the --crs of the coordinates"
             ),
             crs => {
                 require_degrees("--geographic", crs.as_ref().filter(|_| self.geographic))?;
@@ -155,8 +156,8 @@ impl SurfaceArgs {
         }
     }
 
-    /// What is to be said where degrees are taken for a plane. If the points have no system, the names of their columns
-    /// may say that they are in degrees.
+    /// Returns a note where the program treats degrees as coordinates on a plane. If the points have no system, the
+    /// names of their columns may say that they are in degrees.
     pub fn note_on_degrees(&self, crs: Option<&Crs>, columns: &Columns) -> Option<String> {
         let of_names = || Crs::parse("EPSG:4326").ok().filter(|_| columns.are_degrees());
         let crs = crs.cloned().or_else(of_names);
@@ -175,7 +176,7 @@ impl SurfaceArgs {
         variance.or(self.deviation.then_some("deviation")).or(of_points)
     }
 
-    /// How many searches a cell rests on, one after the other: points that are predicted have neighbours of their own.
+    /// How many searches lead to a cell, one after the other: predicting a point needs the point's own neighbours.
     pub fn depth(&self) -> u32 {
         1 + u32::from(self.prediction_error)
     }
@@ -198,7 +199,7 @@ impl SurfaceArgs {
         self.radius.or(end.map(|kernel| kernel.bandwidth))
     }
 
-    /// How to interpolate, by this power.
+    /// The parameters of the interpolation, with this power.
     pub fn params(&self, power: f64) -> Params {
         let radius = self.reach().unwrap_or(0.0);
         let quadrants = self.per_quadrant.unwrap_or(Quadrants { min: 0, max: 0 });
@@ -245,7 +246,7 @@ pub fn require_place(longitude: f64, latitude: f64) -> Result<()> {
 
 /// `--radius`.
 fn radius(text: &str) -> Result<f64, String> {
-    positive(text).map_err(|reason| format!("{reason}; leave out --radius, and all points count"))
+    positive(text).map_err(|reason| format!("{reason}; leave out --radius to use all points"))
 }
 
 /// `--size`.
@@ -289,7 +290,7 @@ impl FromStr for Quadrants {
             parts.and_then(|(a, b)| Some((a.trim().parse().ok()?, b.trim().parse().ok()?)));
         match numbers {
             Some((min, max)) if max == 0 || min <= max => Ok(Self { min, max }),
-            Some((min, max)) => Err(format!("at least {min} of at most {max} cannot be")),
+            Some((min, max)) => Err(format!("the minimum {min} is above the maximum {max}")),
             None => Err("expected two numbers, as 1,4".to_owned()),
         }
     }

@@ -7,8 +7,8 @@
 //! | [`regions`] | stations, and a raster of the globe | the stations' regions on the globe | their areas, and the raster's mean in each |
 //!
 //! Each module has a function for the host, which calls the crates one by one. Its module `gpu` has one of the same
-//! name, which copies no points, values or rasters to the host. Both give the same bits. The programs of the same
-//! names show them.
+//! name, which copies no points, values or rasters to the host. Both give the same bits. The programs of the same names
+//! show how to call them.
 
 #[cfg(doctest)]
 mod guide;
@@ -19,7 +19,7 @@ pub mod segments;
 /// The result of these functions: any crate's error.
 pub type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
-/// Returns points spread over the rectangle from (0, 0) to (width, height), as evenly as those of a survey, and
+/// Returns points spread over the rectangle from (0, 0) to (width, height), as evenly as the points of a survey, and
 /// without a pattern. They are Roberts's sequence R2, in which each point follows from its number.
 pub fn spread(count: usize, [width, height]: [f64; 2]) -> [Vec<f64>; 2] {
     // 1 / p and 1 / p^2, where p is the real root of p^3 = p + 1.

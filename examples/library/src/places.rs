@@ -1,4 +1,4 @@
-//! Where is it between 420 and 430 metres high, and steeper than 5 degrees? And how far is it to there?
+//! Where is it between 420 and 430 metres high, and steeper than 5 degrees? And how far is it to such a place?
 //!
 //! 1. The slope of the DEM.
 //! 2. An index of the heights, and one of the slopes.
@@ -21,7 +21,7 @@ pub struct Asked {
     pub slope: f64,
 }
 
-/// How the slope is computed.
+/// The parameters of the slope.
 pub fn slope_params() -> ProductParams {
     ProductParams::new(Product::Slope(SlopeUnit::Degrees))
 }
@@ -43,7 +43,7 @@ pub fn distance(dem: GridView<'_, f32>, asked: Asked) -> Result<Grid<f32>> {
     Ok(diagram.distance.ok_or("a diagram without distances")?)
 }
 
-/// On a device, from device memory to device memory.
+/// Works on a device, from device memory to device memory.
 #[cfg(feature = "cuda")]
 pub mod gpu {
     use ccq_tree::Query;

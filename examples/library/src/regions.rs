@@ -20,7 +20,7 @@ pub struct Mesh {
     pub level: Level,
     /// The id of each cell; they rise.
     pub ids: Vec<u64>,
-    /// The area of each on the sphere of radius 1.
+    /// The area of each region on the sphere of radius 1.
     pub areas: Vec<f64>,
 }
 
@@ -46,7 +46,7 @@ pub fn equal_area_places(width: u32, height: u32) -> [Vec<f64>; 2] {
     [pixels().map(longitude).collect(), pixels().map(latitude).collect()]
 }
 
-/// What is known of each region.
+/// The properties of each region.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Regions {
     /// Its area on the sphere of radius 1.
@@ -94,7 +94,7 @@ pub fn regions(mesh: &Mesh, stations: &Points<'_>, places: &Points<'_>) -> Resul
     Ok(Regions { areas, sums, pixels })
 }
 
-/// On a device, from device memory to device memory.
+/// Works on a device, from device memory to device memory.
 #[cfg(feature = "cuda")]
 pub mod gpu {
     use gpu_core::{Column, DevicePoints, Gpu, Slice};
@@ -167,7 +167,7 @@ pub mod gpu {
         Ok((sums, counts))
     }
 
-    /// The [regions](super::regions) of stations in device memory. Nothing comes to the host.
+    /// The [regions](super::regions) of stations in device memory. No data come to the host.
     pub fn regions(
         workspace: &mut Workspace,
         mesh: &DeviceMesh,

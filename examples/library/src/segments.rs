@@ -31,7 +31,7 @@ pub struct Params {
     pub grid: GridSpec,
     /// How the tree is built; its bounds are the grid's.
     pub tree: quadtree_sort::Params,
-    /// How each segment is interpolated.
+    /// The parameters of each segment's interpolation.
     pub interpolation: nni_grid::Params,
 }
 
@@ -68,7 +68,7 @@ impl Segment {
         self.points.iter().map(Range::len).sum()
     }
 
-    /// Returns whether the segment has no points. Every segment has some.
+    /// Returns whether the segment has no points. It always has some.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -233,14 +233,14 @@ fn dem_of(
     Ok(Grid::new(dem, params.grid)?)
 }
 
-/// The cells in which two DEMs differ by more than `least`, or of which one has no height.
+/// Returns the cells in which two DEMs differ by more than `least`, or only one has a height.
 pub fn differing(a: GridView<'_, f32>, b: GridView<'_, f32>, least: f32) -> Vec<usize> {
     let differ = |(a, b): (&f32, &f32)| a.is_nan() != b.is_nan() || (a - b).abs() > least;
     let pairs = a.values().iter().zip(b.values());
     pairs.enumerate().filter(|&(_, pair)| differ(pair)).map(|(cell, _)| cell).collect()
 }
 
-/// On a device, from device memory to device memory.
+/// Works on a device, from device memory to device memory.
 #[cfg(feature = "cuda")]
 pub mod gpu {
     use gpu_core::{Column, DeviceGrid, DevicePoints};

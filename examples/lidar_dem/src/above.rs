@@ -1,8 +1,8 @@
-//! Heights above those of another raster, the ground.
+//! Heights above another raster, the ground.
 //!
-//! The ground at the centre of a cell is interpolated between the four centres of its raster around it (bilinear).
-//! Where both have the same cells it is the ground's own. Within half a cell of its edge it is that of the nearest
-//! centres. Where one of the centres that count has no value there is no ground.
+//! The ground at the centre of a cell is interpolated between the four centres of its raster around it (bilinear). If
+//! both rasters have the same cells, it is the ground's own value. Within half a cell of the ground's edge, it is the
+//! value of the nearest centres. If one of these centres has no value, there is no ground.
 
 use std::path::{Path, PathBuf};
 
@@ -39,13 +39,15 @@ impl Floor {
         let file = ValuesFile::open(path).map_err(|error| anyhow::anyhow!("--above: {error}"))?;
         let Some(place) = file.georeference() else {
             bail!(
-                "{name}: it does not say where it lies: take a GeoTIFF, or one with a world file"
+                "{name}: it does not say where it lies on the ground: take a GeoTIFF, or a raster \
+                 with a world file"
             );
         };
         let [left, across, bx, top, ay, down] = place.transform;
         ensure!(
             bx == 0.0 && ay == 0.0 && across > 0.0 && down < 0.0,
-            "{name}: its rows do not run east from the north: take one whose rows do (gdalwarp makes one)"
+            "{name}: its rows do not run east, or the first is not the northernmost: take a \
+             raster whose rows do (gdalwarp makes one)"
         );
         let (crs, place) = (place.crs.clone(), [left, across, top, -down]);
         Ok(Self { path: path.to_owned(), file, place, crs })
@@ -54,7 +56,7 @@ impl Floor {
     /// Refuses a coordinate system that is not the ground's.
     ///
     /// # Errors
-    /// As stated above.
+    /// In the case that the summary names.
     pub fn require_system(&self, crs: Option<&Crs>) -> Result<()> {
         if let (Some(crs), Some(own)) = (crs, &self.crs)
             && let Err(difference) = crs.compare(own)
@@ -68,8 +70,8 @@ impl Floor {
         Ok(())
     }
 
-    /// Takes the ground off heights, row by row of a grid of the lattice. Gives how many heights are lost where there
-    /// is no ground.
+    /// Subtracts the ground from heights, row by row of a grid of the lattice. Returns how many heights are lost
+    /// because there is no ground.
     ///
     /// # Errors
     /// The ground cannot be read.

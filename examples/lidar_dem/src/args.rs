@@ -1,4 +1,4 @@
-//! The command line, and what can be checked before any work starts.
+//! The command line, and the checks before any work starts.
 
 use std::path::{Path, PathBuf};
 
@@ -27,7 +27,7 @@ pub struct CommandLine {
     pub dem: Args,
 }
 
-/// What is done with a DEM that is made in tiles.
+/// The steps that make a DEM in tiles.
 pub type Command = PointCommand<PlanArgs, MergeArgs>;
 
 /// Returns the option of `merge` for its output, in the words of a DEM.
@@ -70,8 +70,8 @@ pub struct Args {
     /// Also draw the hillshade in grey (.png, .tif)
     #[arg(long, value_name = "PATH", help_heading = None)]
     pub hillshade: Option<PathBuf>,
-    /// Also draw the relief: heights in colours under the light (.png, .tif); without INPUT and without
-    /// --hillshade it is drawn beside the DEM in any case
+    /// Also draw the relief: heights in colours under the light (.png, .tif); without INPUT and --hillshade, the
+    /// program always draws it beside the DEM
     #[arg(long, value_name = "PATH", help_heading = None)]
     pub relief: Option<PathBuf>,
     /// Also write the slope in degrees, in the DEM's formats
@@ -80,12 +80,12 @@ pub struct Args {
     /// Also write contour lines: GeoJSON (.geojson, .json), FlatGeobuf (.fgb) or GeoParquet (.parquet)
     #[arg(long, value_name = "PATH", help_heading = None)]
     pub contours: Option<PathBuf>,
-    /// From one contour line to the next, in units of height
+    /// Height between one contour line and the next, in units of height
     #[arg(long, value_name = "HEIGHT", default_value_t = 5.0, value_parser = positive, allow_negative_numbers = true, help_heading = None)]
     pub contour_interval: f64,
     /// Also write the Delaunay triangulation of the points that the DEM is made from, in their coordinates: PLY (.ply),
-    /// Wavefront OBJ (.obj) or FlatGeobuf (.fgb: polygons with heights). Points at one place have the height that
-    /// --duplicates says
+    /// Wavefront OBJ (.obj) or FlatGeobuf (.fgb: polygons with heights). The option --duplicates decides the height of
+    /// points at one place
     #[arg(long, value_name = "PATH", help_heading = None)]
     pub triangles: Option<PathBuf>,
     #[command(flatten)]
@@ -114,7 +114,7 @@ Exit status: 0 where all files were written, 2 where something was wrong, 130 wh
 then one line on standard error says what, and no unfinished file is left.";
 
 impl Args {
-    /// Checks what clap does not, as far as options alone tell. Returns the grid that the options give.
+    /// Checks what clap cannot check, before any file is read. Returns the grid that the options give.
     pub fn check(&self) -> Result<Asked> {
         self.surface.check()?;
         let asked = Asked::of(&self.points, &self.surface)?;
@@ -125,13 +125,15 @@ impl Args {
         let (bands, output) = (self.surface.bands(), self.output.display());
         ensure!(
             bands.len() == 1 || Format::BANDS.contains(&format),
-            "--output {output}: several bands ({}) need a GeoTIFF or Zarr: let the name end in .tif or .zarr",
+            "--output {output}: only GeoTIFF and Zarr hold several bands ({}): choose a name that \
+             ends in .tif or .zarr",
             bands.join(", ")
         );
         let nodata = self.raster.nodata;
         ensure!(
             format != Format::GeoTiff || self.surface.fill != Fill::Value(nodata),
-            "--fill {nodata} is what stands for no value: choose another --nodata, or --fill nodata"
+            "--fill {nodata} is also the value of --nodata: choose another --nodata, or --fill \
+             nodata"
         );
         if let Some(path) = &self.slope {
             Format::of("--slope", path, &Products::VALUES)?;
@@ -151,8 +153,8 @@ impl Args {
         Ok(asked)
     }
 
-    /// Checks that the outputs can be written, so that nobody waits for an interpolation whose result has no place.
-    /// `inputs` are all files to read.
+    /// Checks that the program can write its outputs, so that nobody waits for an interpolation in vain. `inputs` are
+    /// all files that the program reads.
     pub fn check_outputs(&self, inputs: &[PathBuf]) -> Result<()> {
         let outputs = self.outputs();
         let paths: Vec<&Path> = outputs.iter().map(PathBuf::as_path).collect();
@@ -164,7 +166,7 @@ impl Args {
         Ok(())
     }
 
-    /// All files to be written, in order.
+    /// All files that the program writes, in order.
     pub fn outputs(&self) -> Vec<PathBuf> {
         let survey = self.is_simulated().then(|| self.survey_path());
         let others = [
@@ -181,7 +183,7 @@ impl Args {
             .collect()
     }
 
-    /// What becomes of files that exist.
+    /// What happens to output files that exist.
     pub fn existing(&self) -> Existing {
         if self.is_simulated() { self.run.existing_example() } else { self.run.existing() }
     }

@@ -1,4 +1,4 @@
-//! The grid that the command line asks for.
+//! The grid that the command line defines.
 
 use std::path::Path;
 
@@ -12,12 +12,12 @@ use crate::lattice::Lattice;
 use crate::size::{Size, cell_of};
 use crate::surface::SurfaceArgs;
 
-/// What is known of the grid before any point is read.
+/// What the options tell about the grid, before any point is read.
 #[derive(Clone, Debug, Default)]
 pub struct Asked {
-    /// The lattice that its cells are of; else it has edges at multiples of the resolution, or of the default.
+    /// The lattice of its cells; without one, edges lie at multiples of the resolution, or of the default.
     pub lattice: Option<Lattice>,
-    /// The ground that it covers; else that of the points.
+    /// The ground that it covers; without one, the ground of the points.
     pub bounds: Option<Bounds>,
     /// The coordinate system of a template, and the template's name.
     template: Option<(String, Option<Crs>)>,
@@ -27,8 +27,8 @@ impl Asked {
     /// What the options say.
     ///
     /// # Errors
-    /// `--size` comes without `--bounds`, or makes cells that are not square, or not those of `--resolution`. The template cannot
-    /// be read, has no place, or has cells that are turned, mirrored or not square.
+    /// `--size` comes without `--bounds`, or makes cells that are not square, or differ from `--resolution`. The
+    /// template cannot be read, has no place, or has cells that are turned, mirrored or not square.
     pub fn of(points: &PointArgs, surface: &SurfaceArgs) -> Result<Self> {
         let bounds = points.bounds.map(|extent| extent.0);
         if let Some(path) = &surface.template {
@@ -40,7 +40,7 @@ impl Asked {
         };
         let Size(columns, rows) = size;
         let bounds = bounds.with_context(|| {
-            format!("--size {columns},{rows}: give --bounds too, the ground to divide")
+            format!("--size {columns},{rows} divides the ground of --bounds: give --bounds too")
         })?;
         let cell = cell_of(size, &bounds, surface.resolution)?;
         let lattice = Some(Lattice { anchor: [bounds.min_x, bounds.max_y], cell });
@@ -54,17 +54,19 @@ impl Asked {
         let Some(Georeference { transform, crs }) = place.georeference else {
             let why = place.notes.first().map(|note| format!(" ({note})")).unwrap_or_default();
             bail!(
-                "{name}: it does not say where it lies{why}: take a GeoTIFF, or one with a world file"
+                "{name}: it does not say where it lies on the ground{why}: take a GeoTIFF, or a \
+                 raster with a world file"
             );
         };
         let [left, across, bx, top, ay, down] = transform;
         ensure!(
             bx == 0.0 && ay == 0.0,
-            "{name}: its rows are turned against the coordinates: take one whose rows run east (gdalwarp makes one)"
+            "{name}: its rows do not run east: take a raster whose rows do (gdalwarp makes one)"
         );
         ensure!(
             across > 0.0 && down < 0.0,
-            "{name}: its rows or columns are mirrored: take one whose first row is the north (gdalwarp makes one)"
+            "{name}: its rows or columns are mirrored: take a raster whose first row is the \
+             northernmost (gdalwarp makes one)"
         );
         let sides = (across + down).abs() * width.max(height) as f64;
         ensure!(
@@ -84,7 +86,7 @@ impl Asked {
     pub fn explained(&self, error: anyhow::Error) -> anyhow::Error {
         match &self.template {
             Some((name, _)) => {
-                error.context(format!("--template {name} is the ground of --bounds"))
+                error.context(format!("--template {name} gives the ground of the DEM, and so does --bounds: give one of them"))
             }
             None => error,
         }

@@ -1,4 +1,4 @@
-//! What the result holds: a raster for each value, and layers that tell how far a value is to be trusted.
+//! The bands of the result: a raster for each value, and layers that tell how reliable a value is.
 
 use anyhow::{Context, Result};
 use gpu_core::parallel::{self, FINE};
@@ -12,7 +12,7 @@ use crate::extent::Extents;
 use crate::layer::Layer;
 use crate::surface::SurfaceArgs;
 
-/// Between what values lie that are interpolated, where that is known.
+/// The ranges of the interpolated values, where they are known.
 pub struct Ranges {
     heights: Option<ValueRange>,
     further: Vec<Option<ValueRange>>,
@@ -75,13 +75,13 @@ pub fn interpolated(
     Ok(dem)
 }
 
-/// What was made of points: a raster for each band, in the order of [`SurfaceArgs::bands`].
+/// The result: a raster for each band, in the order of [`SurfaceArgs::bands`].
 pub struct Made {
     /// Where the cells lie.
     pub grid: GridSpec,
     /// Row by row from the north; NaN is NODATA.
     pub bands: Vec<Vec<f32>>,
-    /// What was read, merged and left out. Cells without a value are those of the first band.
+    /// How many points were read, merged and left out. The number of cells without a value in the first band.
     pub summary: Summary,
     /// Cells whose height is lost, since there is no ground below.
     pub lost: u64,
@@ -132,7 +132,7 @@ impl Made {
     }
 }
 
-/// Leaves the cells of all bands without a value where a mask is 0; gives how many these are.
+/// Leaves the cells of all bands without a value where a mask is 0; returns their number.
 pub fn leave_out(bands: &mut [Vec<f32>], inside: &[u8]) -> u64 {
     for band in bands {
         parallel::for_each(band, FINE, |i, v| *v = if inside[i] == 0 { f32::NAN } else { *v });

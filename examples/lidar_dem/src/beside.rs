@@ -5,12 +5,12 @@ use std::path::Path;
 use anyhow::{Result, bail, ensure};
 use geo_io::Crs;
 
-/// A file of lines or polygons.
+/// A file with lines or polygons.
 pub struct Beside<'a> {
     /// The option that names it.
     pub option: &'static str,
     pub path: &'a Path,
-    /// What it has: lines or polygons.
+    /// The content: lines or polygons.
     pub what: &'static str,
     /// The system that it states.
     pub stated: Option<&'a Crs>,
@@ -19,8 +19,8 @@ pub struct Beside<'a> {
 }
 
 impl Beside<'_> {
-    /// Compares the system with the points', and gives notes; `meets` says whether something reaches the points. GeoJSON that states no system has
-    /// longitudes and latitudes (RFC 7946), unless it lies among the points.
+    /// Compares the system with the points', and gives notes; `meets` says whether a line or polygon reaches the
+    /// points. GeoJSON that states no system has longitudes and latitudes (RFC 7946), unless it lies among the points.
     ///
     /// # Errors
     /// The systems differ.

@@ -23,7 +23,7 @@ pub struct Breaklines {
     file: Lines,
 }
 
-/// What was made of lines.
+/// The result of dividing lines.
 pub struct Added {
     /// Lines that reach the points' rectangle.
     pub lines: usize,
@@ -50,8 +50,8 @@ impl Breaklines {
         Ok(Self { path: path.to_owned(), file })
     }
 
-    /// Adds sites to points, behind them, so that no triangle crosses a line. Heights are the line's, or where it has
-    /// none, as other values, the natural neighbours' of the points.
+    /// Adds sites to points, behind them, so that no triangle crosses a line. Heights come from the line. If it has
+    /// none, heights come from the points' natural neighbours, like all other values.
     ///
     /// # Errors
     /// The lines' coordinate system is not the points', no line reaches the points' rectangle, or the triangulation

@@ -1,7 +1,7 @@
-//! The surface of what stands on the ground: of each cell the highest point.
+//! The surface of the objects on the ground: the highest point of each cell.
 //!
-//! Of the points in a cell the highest stays where it is, and the others do not count. So a part of a DEM has the
-//! whole's sites where all points of each cell that it touches are at hand ([`WholeCells`]).
+//! In each cell, only the highest point counts, at its own place. So a part of a DEM has the same sites as the whole if
+//! it reads all points of each cell that it touches ([`WholeCells`]).
 
 use gpu_core::Bounds;
 use gpu_core::parallel::{self, FINE};
@@ -17,8 +17,8 @@ fn cell_of(lattice: &Lattice, x: f64, y: f64) -> [i32; 2] {
     [lattice.in_cells(0, x), -lattice.in_cells(1, y)].map(|place| place.floor() as i32)
 }
 
-/// Keeps the highest point of each cell; of several that are as high the most western, of these the most southern, and
-/// of several there the first.
+/// Keeps the highest point of each cell. Among equally high points it keeps the westernmost, then the southernmost,
+/// then the first.
 pub fn keep_highest(cloud: &mut Cloud, lattice: &Lattice) {
     let keyed = |i: usize| {
         let [column, row] = cell_of(lattice, cloud.x[i], cloud.y[i]);
@@ -41,7 +41,7 @@ pub fn keep_highest(cloud: &mut Cloud, lattice: &Lattice) {
     cloud.keep(|_, i| stays[i]);
 }
 
-/// A ground, with all of each cell that it touches.
+/// A ground, widened to whole cells.
 pub struct WholeCells<'a> {
     /// The ground.
     pub ground: &'a dyn Ground,

@@ -1,10 +1,10 @@
 //! Where the DEM lies, and how far around it points count.
 //!
-//! With `--bounds` points outside them take part, so that tiles have no seams: a cell has the value that it has in the
-//! DEM of the whole. By the exact method these are the points that cells depend on ([`halo`](crate::halo)). By the
-//! method on pixels they are those within reach; the DEM is made over the bounds and a margin, and the margin is cut
-//! off again. Where a radius is infinite there is no margin that would do, and all points and all of their ground take
-//! part.
+//! With `--bounds`, points outside the bounds count too, so that tiles have no seams: a cell has the same value as in
+//! the DEM of the whole. With the exact method, these are the points that cells depend on ([`halo`](crate::halo)). With
+//! the method on pixels, they are the points within reach; the program makes the DEM with a margin around the bounds,
+//! and then cuts the margin off. If a radius is infinite, no margin is wide enough, and all points and their whole
+//! ground count.
 
 use std::path::PathBuf;
 
@@ -23,14 +23,14 @@ use crate::asked::Asked;
 use crate::lattice::{Lattice, widened};
 use crate::surface::SurfaceArgs;
 
-/// The cells of the DEM, and those over which it is made.
+/// The cells of the DEM, and the larger grid for which the program makes it.
 #[derive(Clone, Copy)]
 pub struct Extents {
     /// The DEM's.
     pub grid: GridSpec,
-    /// The same cells and more around them.
+    /// The same cells, with a margin of more cells.
     pub with_margin: GridSpec,
-    /// First column and row of the DEM in these.
+    /// First column and row of the DEM in the grid with the margin.
     corner: (u32, u32),
     /// Where edges of cells lie.
     pub lattice: Lattice,
@@ -43,9 +43,9 @@ pub const FARTHEST: f64 = (1_u64 << 30) as f64;
 pub enum Wanted {
     /// All of them.
     All,
-    /// All of them, some of which must lie within bounds.
+    /// All points; some of them must lie within bounds.
     AllNear(Bounds),
-    /// Those within bounds, of a ground with these cells.
+    /// The points within bounds, for a ground with these cells.
     Within(Bounds, Lattice),
     /// The points that the cells of a grid depend on, among the points within bounds.
     Dependence { grid: GridSpec, lattice: Lattice, all: Bounds, halo: f64 },
@@ -77,8 +77,8 @@ pub fn wanted(args: &Args, asked: &Asked, inputs: &[PathBuf]) -> Result<Wanted> 
     Ok(all.map_or(Wanted::All, |all| Wanted::Dependence { grid, lattice, all, halo }))
 }
 
-/// The files that the inputs mean. Of catalogues those are taken that meet the ground of the DEM, widened by what is
-/// read around it at first, and two cells for roundings.
+/// The files that the inputs name. From catalogues, it takes the files that overlap the ground of the DEM, widened by
+/// the first halo, and by two cells for rounding.
 pub fn files(points: &PointArgs, surface: &SurfaceArgs, asked: &Asked) -> Result<Files> {
     let on_pixels = || (surface.method == Method::Pixels).then(|| surface.reach_on_pixels());
     let reach = surface.first_halo().or_else(on_pixels).filter(|cells| cells.is_finite());
@@ -94,8 +94,8 @@ pub fn files(points: &PointArgs, surface: &SurfaceArgs, asked: &Asked) -> Result
     })
 }
 
-/// The DEM's cells: over `--bounds`, or over the points; edges on multiples of the resolution.
-/// Fails before anything is allocated where they do not fit the memory, and says which points make them so many.
+/// The DEM's cells: over `--bounds`, or over the points; edges on multiples of the resolution. If the cells do not fit
+/// the memory, it fails before any allocation, and says which points make the grid so large.
 pub fn extents(args: &Args, asked: &Asked, cloud: &Cloud, device: &Device) -> Result<Extents> {
     sized(args, asked, cloud, device).map_err(|error| match cloud.note_on_emptiness() {
         Some(note) if asked.bounds.is_none() => anyhow!("{error}; {note}"),
@@ -170,8 +170,7 @@ impl Extents {
         Ok(Self { grid, with_margin, corner: (west as u32, north as u32), lattice })
     }
 
-    /// The cells over which the DEM is made, and the points, with a cell as the unit of length, as the lattice has
-    /// them.
+    /// The cells of the interpolation and the points, in the lattice's coordinates, where a cell is the unit of length.
     pub fn in_cells(&self, cloud: &mut Cloud) -> GridSpec {
         for (axis, column) in [&mut cloud.x, &mut cloud.y].into_iter().enumerate() {
             parallel::for_each(column, FINE, |_, x| *x = self.lattice.in_cells(axis, *x));

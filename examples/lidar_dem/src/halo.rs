@@ -1,10 +1,10 @@
 //! The points that a part of a DEM depends on.
 //!
-//! By the exact method a cell's height depends on all its natural neighbours, and these may lie far away: across a
+//! With the exact method, a cell's height depends on all its natural neighbours, and these may lie far away: across a
 //! lake, or along the border of the survey. So the program reads the part's ground and a halo. `nni_grid::Dependence`
 //! then says where further points would change a height. The program reads these places too, within halos that grow
-//! until nothing is missing. At voids and borders this reads few points: most of the places that it still needs lie
-//! where there are none.
+//! until nothing is missing. At voids and borders this reads few points, since most of these places lie where there are
+//! no points.
 
 use anyhow::Result;
 use gpu_core::parallel::{self, FINE};
@@ -21,7 +21,7 @@ use crate::surface::SurfaceArgs;
 /// How many times as wide as the last halo the next is.
 const WIDER: f64 = 4.0;
 
-/// Strips of a ground that is no rectangle.
+/// Strips of a ground that is not a rectangle.
 const STRIPS: u32 = 16;
 
 /// Reads the points that the heights of a grid depend on. `read` returns the points of a ground. All points lie
@@ -48,7 +48,7 @@ pub fn read_dependence(
             true => read(&WholeCells { ground: &ground, lattice })?,
             false => read(&ground)?,
         };
-        // Points that do not count are no neighbours.
+        // Points that do not count are not neighbours.
         surface.choose(&mut cloud, &lattice);
         let column = |axis: usize, from: &[f64]| {
             parallel::map(from.len(), FINE, |i| lattice.in_cells(axis, from[i]))
@@ -65,7 +65,7 @@ pub fn read_dependence(
     }
 }
 
-/// A rectangle, and what is wanted beyond it, in cells.
+/// A rectangle, and the places wanted beyond it, in cells.
 struct Near {
     near: Bounds,
     wanted: Vec<Wanted>,

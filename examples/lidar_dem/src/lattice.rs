@@ -5,8 +5,9 @@ use programs::edges;
 
 /// Edges of cells, at whole numbers of cells from a place.
 ///
-/// Places are counted in cells from there. So the corners of grids are integers, and differences of places are exact
-/// for any cell size. A tile and the whole raster have different corners, and yet each cell has the same bits in both.
+/// Coordinates of places count cells from that place. So the corners of grids are integers, and differences of places
+/// are exact for any cell size. A tile and the whole raster have different corners, and yet each cell has the same bits
+/// in both.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Lattice {
     /// A crossing of edges, in the coordinates' units.
@@ -53,8 +54,8 @@ impl Lattice {
         (corner(0, grid.origin_x), corner(1, grid.origin_y))
     }
 
-    /// The centres of the columns and of the rows of a grid whose cells are the lattice's. They are whole numbers of cells from the anchor, and
-    /// a half: the same in a tile as in the whole.
+    /// The centres of the columns and of the rows of a grid whose cells are the lattice's. They lie at whole numbers of
+    /// cells and a half from the anchor, the same in a tile as in the whole.
     pub fn centres(&self, grid: &GridSpec) -> [Vec<f64>; 2] {
         let (west, north) = self.corner(grid);
         let x = |column| self.place(west + f64::from(column) + 0.5, 0.0).0;
@@ -102,7 +103,7 @@ impl Lattice {
     }
 }
 
-/// Bounds with so much more on each side.
+/// Bounds widened by this much on each side.
 pub fn widened(b: &Bounds, by: f64) -> Bounds {
     Bounds { min_x: b.min_x - by, min_y: b.min_y - by, max_x: b.max_x + by, max_y: b.max_y + by }
 }

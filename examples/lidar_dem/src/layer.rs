@@ -1,25 +1,25 @@
-//! Bands beside the values of cells.
+//! Bands in addition to the values of cells.
 
 use std::str::FromStr;
 
 /// The name of heights above a ground.
 pub const ABOVE: &str = "height";
 
-/// What is known of a cell beside its values.
+/// A property of a cell other than its values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layer {
-    /// How many points lie in it.
+    /// How many points lie in the cell.
     Count,
     /// How far its centre is from the nearest point.
     Distance,
-    /// Of how many natural neighbours its value is made.
+    /// How many natural neighbours its value has.
     Neighbours,
 }
 
 impl Layer {
     const ALL: [Self; 3] = [Self::Count, Self::Distance, Self::Neighbours];
 
-    /// As the command line and the band's description have it.
+    /// The name on the command line and in the band's description.
     pub fn name(self) -> &'static str {
         match self {
             Self::Count => "count",

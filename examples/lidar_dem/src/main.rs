@@ -1,6 +1,6 @@
-//! `lidar_dem`: LiDAR points in, a terrain grid out.
+//! `lidar_dem` turns LiDAR points into a terrain grid.
 //!
-//! The way from here to the kernel: [`interpolate`] calls `nni_grid::interpolate`, which on a GPU goes to
+//! The path from here to the kernel: [`interpolate`] calls `nni_grid::interpolate`, which on a GPU goes to
 //! `exact/gpu.rs`. There `kernels_rs::nni::exact`'s kernels are launched.
 
 mod above;

@@ -1,11 +1,11 @@
-//! The cells that `--size` asks for.
+//! The cells that `--size` defines.
 
 use std::str::FromStr;
 
 use anyhow::{Result, ensure};
 use gpu_core::Bounds;
 
-/// How many columns and rows `--size` asks for.
+/// The columns and rows in `--size`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Size(pub u32, pub u32);
 
@@ -24,10 +24,10 @@ impl FromStr for Size {
     }
 }
 
-/// The side of the cells that so many columns and rows make of bounds.
+/// The side of cells if this many columns and rows divide the bounds.
 ///
 /// # Errors
-/// They are not square, or not of the resolution.
+/// The cells are not square, or differ from the resolution.
 pub fn cell_of(Size(columns, rows): Size, b: &Bounds, resolution: Option<f64>) -> Result<f64> {
     let (width, height) = (b.max_x - b.min_x, b.max_y - b.min_y);
     let (across, down) = (width / f64::from(columns), height / f64::from(rows));
@@ -36,7 +36,7 @@ pub fn cell_of(Size(columns, rows): Size, b: &Bounds, resolution: Option<f64>) -
     let is_same = |side: f64, cells: u32| (side - across).abs() * f64::from(cells) <= 1e-3 * across;
     ensure!(
         is_same(down, rows),
-        "{size} makes cells of {across} x {down}, which are not square: --size {columns},{} would be",
+        "{size} makes cells of {across} x {down}, which are not square: use --size {columns},{}",
         (height / across).round().max(1.0)
     );
     if let Some(resolution) = resolution {

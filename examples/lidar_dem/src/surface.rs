@@ -1,4 +1,4 @@
-//! How the surface through the points is made, and how far points reach by that.
+//! How the surface through the points is made, and how far away points count.
 
 use std::path::PathBuf;
 
@@ -18,73 +18,72 @@ use crate::size::Size;
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Surface")]
 pub struct SurfaceArgs {
-    /// Side of a DEM cell, in ground units [default: 1, of feet 3; degrees have none]
+    /// Side of a DEM cell, in ground units [default: 1, in feet 3, in degrees none]
     #[arg(long, value_parser = positive, allow_negative_numbers = true)]
     pub resolution: Option<f64>,
-    /// Divide --bounds into so many columns and rows of square cells, whose edges then need not be multiples of their
+    /// Divide --bounds into this many columns and rows of square cells; their edges then need not be multiples of the
     /// side
     #[arg(long, value_name = "W,H")]
     pub size: Option<Size>,
-    /// Give the result the cells of this raster: their place, side and number, and its coordinate system where the
-    /// points name none. Its cells are square, and its rows run east from the north
+    /// Give the result the cells of this raster (place, side and number), and its coordinate system if the points name
+    /// none. The raster's cells must be square, and its rows run east, the northernmost first
     #[arg(long, value_name = "RASTER", conflicts_with_all = ["resolution", "size", "bounds"])]
     pub template: Option<PathBuf>,
-    /// How far from the nearest point ground still has a height, in DEM cells ("inf": everywhere); farther ground is
-    /// NODATA. Heights are of all natural neighbours, however far away these are
+    /// The largest distance from the nearest point at which ground has a height, in DEM cells ("inf": everywhere);
+    /// farther ground is NODATA. All natural neighbours count for a height, however far away they are
     #[arg(long, value_name = "CELLS", default_value_t = 10.0, value_parser = number, allow_negative_numbers = true)]
     pub max_distance: f64,
     /// Leave out cells outside the convex hull of the points
     #[arg(long)]
     pub hull: bool,
-    /// Values to interpolate, with commas between, each as a band of a GeoTIFF: z for the heights, fields of LAS
-    /// files, or columns of tables by name or number. The fields are intensity, return, returns, class, scan_angle,
-    /// user_data, source, gps_time, red, green, blue and nir. Hillshade, relief, slope and contours show the first
-    /// value
+    /// Values to interpolate, separated by commas; each is a band of a GeoTIFF: z for the heights, fields of LAS files,
+    /// or columns of tables by name or number. The fields are intensity, return, returns, class, scan_angle, user_data,
+    /// source, gps_time, red, green, blue and nir. Hillshade, relief, slope and contours show the first value
     #[arg(long, value_name = "NAME", value_delimiter = ',', default_value = HEIGHT, value_parser = value_name)]
     pub value: Vec<String>,
     /// What ground without a height holds: nodata, nearest (the height of the nearest point), or a number
     #[arg(long, value_name = "nodata|nearest|VALUE", default_value = "nodata", value_parser = fill, allow_negative_numbers = true)]
     pub fill: Fill,
-    /// Further bands of a GeoTIFF, with commas between: count, distance or neighbours. Count is the points in each
-    /// cell. Distance is from a cell's centre to the nearest point, in the coordinates' units, up to
-    /// --max-distance. Neighbours is how many natural neighbours make a height; not with --method pixels
+    /// Further bands of a GeoTIFF, separated by commas: count, distance or neighbours. Count is the points in each
+    /// cell. Distance is from a cell's centre to the nearest point, in the coordinates' units, up to --max-distance.
+    /// Neighbours is how many natural neighbours a height has; not with --method pixels
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub layer: Vec<Layer>,
-    /// Make the surface of the highest points: in each cell the highest counts, where it lies, and the others do not.
-    /// Cells without a point are filled by natural neighbours
+    /// Make the surface of the highest points: in each cell only the highest point counts, at its own place. Natural
+    /// neighbours fill cells without a point
     #[arg(long)]
     pub dsm: bool,
-    /// Give heights above this raster (.tif, .vrt, .asc, .zarr), such as the ground's: less its value at the centre of
-    /// a cell, bilinear. Cells where it has none are NODATA
+    /// Give heights above this raster (.tif, .vrt, .asc, .zarr), such as the ground: the program subtracts the raster's
+    /// value at the centre of each cell (bilinear). Cells where the raster has no value are NODATA
     #[arg(long, value_name = "RASTER")]
     pub above: Option<PathBuf>,
     /// Lines that no triangle crosses, such as ridges, banks and walls: GeoJSON, FlatGeobuf (.fgb), GeoParquet
-    /// (.parquet), GeoPackage (.gpkg) or Shapefile (.shp). They become sites, a cell apart or nearer; a line without
-    /// heights takes those of the points. A cell nearer to a line than half its side may have natural neighbours on
-    /// both sides
+    /// (.parquet), GeoPackage (.gpkg) or Shapefile (.shp). Points along a line become sites, at most a cell apart; a
+    /// line without heights takes its heights from the points. A cell nearer to a line than half its side may have
+    /// natural neighbours on both sides
     #[arg(long, value_name = "LINES")]
     pub breaklines: Option<PathBuf>,
     /// Leave cells outside these polygons without a value, in all bands: GeoJSON, FlatGeobuf (.fgb), GeoParquet (.parquet), GeoPackage (.gpkg)
     /// or Shapefile (.shp). A cell is inside if its centre is. Points count wherever they lie
     #[arg(long, value_name = "POLYGONS")]
     pub within: Option<PathBuf>,
-    /// Natural neighbours by exact geometry, or by the pixels of a raster: exact or pixels
+    /// How natural neighbours are found: exact (by geometry) or pixels (by a raster)
     #[arg(long, value_name = "NAME", default_value = "exact")]
     pub method: Method,
-    /// How much each natural neighbour counts: sibson, laplace, or c1 (smooth); with --method pixels the
-    /// latter two with --query-radius inf. Or linear: heights are on the plane of the Delaunay triangle (a TIN)
+    /// The weights of natural neighbours: sibson, laplace, or c1 (smooth). With --method pixels, laplace and c1 need
+    /// --query-radius inf. Or linear: heights lie on the plane of the Delaunay triangle (a TIN)
     #[arg(long, value_name = "NAME", default_value = "sibson")]
     pub weights: Weights,
-    /// The height of several points at one place, with --method pixels in one pixel: mean, min, max, first or last
+    /// The height of several points at one place (with --method pixels, in one pixel): mean, min, max, first or last
     #[arg(long, value_name = "POLICY", default_value = "mean")]
     pub duplicates: Duplicates,
-    /// With --method pixels: how far a DEM cell looks for ground that it would take over, in DEM cells; "inf" for no
-    /// limit. In gaps wider than twice that heights are not those of natural neighbours [default: 3 with weights
-    /// sibson, inf with others]
+    /// With --method pixels: how far from a DEM cell pixels count for it, in DEM cells; "inf" for no limit. In gaps
+    /// wider than twice this, heights differ from natural neighbour interpolation [default: 3 with weights sibson, inf
+    /// with others]
     #[arg(long, value_name = "CELLS", value_parser = number, allow_negative_numbers = true)]
     pub query_radius: Option<f64>,
-    /// With --method pixels: how far from a point cells use it, in DEM cells, as published. Where a cell loses a
-    /// natural neighbour by that, the surface has a step [default: inf]
+    /// With --method pixels: how far from a point cells use it, in DEM cells, as in the paper. The surface has a step
+    /// where a cell loses a natural neighbour by this limit [default: inf]
     #[arg(long, value_name = "CELLS", value_parser = number, allow_negative_numbers = true)]
     pub region_of_influence: Option<f64>,
     /// With --method pixels: pixels along the side of a DEM cell, 1 to 8; more is more accurate and slower
@@ -115,7 +114,9 @@ pub fn further(names: &[String]) -> Vec<String> {
 pub fn fill(text: &str) -> Result<Fill, String> {
     let value = |text: &str| {
         let value = text.trim().parse::<f32>().ok().filter(|value| value.is_finite());
-        value.ok_or_else(|| format!("\"{text}\" is not nodata, nearest or a number of f32"))
+        value.ok_or_else(|| {
+            format!("\"{text}\" is not nodata, nearest or a number that f32 can hold")
+        })
     };
     match text {
         "nodata" => Ok(Fill::Nodata),
@@ -125,12 +126,13 @@ pub fn fill(text: &str) -> Result<Fill, String> {
 }
 
 impl SurfaceArgs {
-    /// Checks what clap does not.
+    /// Checks what clap cannot check.
     pub fn check(&self) -> Result<()> {
         if let Some(cells) = &self.site_radius {
             bail!(
-                "--site-radius {cells}: this option is gone. --max-distance {cells} says how far from the nearest point \
-                 ground has a height; all natural neighbours count, however far away"
+                "--site-radius {cells}: this program no longer has this option. --max-distance \
+                 {cells} says how far from the nearest point ground has a height; all natural \
+                 neighbours count, however far away"
             );
         }
         let distance = self.max_distance;
@@ -144,8 +146,8 @@ impl SurfaceArgs {
             ensure!(radius > 0.0, "{name} must be above 0; got {radius}");
             ensure!(
                 self.method == Method::Pixels,
-                "{name} {radius} is of --method pixels: the exact method takes all natural neighbours; --max-distance \
-                 says how far from the nearest point ground has a height"
+                "{name} {radius} belongs to --method pixels: the exact method takes all natural \
+                 neighbours; --max-distance says how far from the nearest point ground has a height"
             );
         }
         let s = self.supersample;
@@ -154,7 +156,7 @@ impl SurfaceArgs {
         for (i, name) in self.value.iter().enumerate() {
             ensure!(
                 !name.trim().is_empty(),
-                "--value has an empty name: give names with commas between"
+                "--value has an empty name: give names separated by commas"
             );
             ensure!(!self.value[..i].contains(name), "--value has {name} twice: name it once");
         }
@@ -162,7 +164,7 @@ impl SurfaceArgs {
             let path = path.display();
             ensure!(
                 self.has_heights(),
-                "--above {path} is of heights, and --value has none: add {HEIGHT} to --value"
+                "--above {path} needs heights, but --value has none: add {HEIGHT} to --value"
             );
         }
         for (i, layer) in self.layer.iter().enumerate() {
@@ -170,20 +172,22 @@ impl SurfaceArgs {
             ensure!(!self.layer[..i].contains(layer), "--layer has {name} twice: name it once");
             ensure!(
                 !self.value.iter().any(|value| value.eq_ignore_ascii_case(name)),
-                "--layer {name} and --value {name} would be two bands of one name: give the column of --value by its number"
+                "--layer {name} and --value {name} would be two bands with one name: give the \
+                 column of --value by its number"
             );
         }
         ensure!(
             self.method == Method::Exact || !self.layer.contains(&Layer::Neighbours),
-            "--layer neighbours is of --method exact: the method on pixels counts pixels, not natural neighbours"
+            "--layer neighbours belongs to --method exact: the method on pixels counts pixels, \
+             not natural neighbours"
         );
         ensure!(
             self.method == Method::Exact || self.weights != Weights::Linear,
-            "--weights linear is of --method exact: leave out --method pixels"
+            "--weights linear belongs to --method exact: leave out --method pixels"
         );
         ensure!(
             self.method == Method::Exact || self.breaklines.is_none(),
-            "--breaklines is of --method exact: leave out --method pixels"
+            "--breaklines belongs to --method exact: leave out --method pixels"
         );
         let is_bounded = self.query_radius().is_finite();
         ensure!(
@@ -193,7 +197,7 @@ impl SurfaceArgs {
         Ok(())
     }
 
-    /// As nni-grid takes it, for values of a range, if that is known.
+    /// Returns the parameters for nni-grid, for values in a range if it is known.
     pub fn params(&self, range: Option<ValueRange>) -> Params {
         Params::new()
             .method(self.method)
@@ -218,14 +222,14 @@ impl SurfaceArgs {
         }
     }
 
-    /// Leaves out the points that do not count. Once more it changes nothing.
+    /// Leaves out the points that do not count. A second call changes nothing.
     pub fn choose(&self, cloud: &mut Cloud, lattice: &Lattice) {
         if self.dsm {
             keep_highest(cloud, lattice);
         }
     }
 
-    /// The files that are read beside the points.
+    /// The files that the program reads in addition to the points.
     pub fn read_beside(&self) -> impl Iterator<Item = &PathBuf> {
         self.template.iter().chain(&self.above).chain(&self.breaklines).chain(&self.within)
     }
@@ -240,12 +244,12 @@ impl SurfaceArgs {
         self.value.iter().any(|name| name == HEIGHT)
     }
 
-    /// What is read beside coordinates.
+    /// The values to read in addition to coordinates.
     pub fn further(&self) -> Vec<String> {
         further(&self.value)
     }
 
-    /// What the bands of the result are called; heights alone have no name.
+    /// The names of the bands of the result; heights alone have no name.
     pub fn bands(&self) -> Vec<String> {
         if self.layer.is_empty() && self.value == [HEIGHT] && self.above.is_none() {
             return vec![String::new()];
@@ -258,7 +262,7 @@ impl SurfaceArgs {
         self.value.iter().map(value).chain(layers).collect()
     }
 
-    /// What a cell holds that no point reaches.
+    /// The value of a cell that no point reaches.
     pub fn empty_value(&self) -> f32 {
         match self.fill {
             Fill::Value(value) => value,
@@ -266,7 +270,7 @@ impl SurfaceArgs {
         }
     }
 
-    /// How far a DEM cell looks, in cells.
+    /// The query radius of a DEM cell, in cells.
     pub fn query_radius(&self) -> f64 {
         let is_bounded = self.method == Method::Pixels && self.weights == Weights::Sibson;
         let other = if is_bounded { DEFAULT_QUERY_RADIUS } else { f64::INFINITY };
@@ -278,9 +282,9 @@ impl SurfaceArgs {
         self.region_of_influence.unwrap_or(f64::INFINITY)
     }
 
-    /// Returns the width of the halo that the exact method reads first, in cells. The method has yet to find the
-    /// points farther away that cells depend on. Returns `None` if it can never know them, so that all points are
-    /// read, and for the method on pixels.
+    /// Returns the width of the halo that the exact method reads first, in cells. The method has yet to find the points
+    /// farther away that cells depend on. Returns `None` if it can never find them, so that the program must read all
+    /// points, and for the method on pixels.
     pub fn first_halo(&self) -> Option<f64> {
         let is_known = self.method == Method::Exact && self.endless().is_empty();
         is_known.then(|| (HALO.0 * self.max_distance).max(HALO.1).ceil() + 1.0)
@@ -289,8 +293,8 @@ impl SurfaceArgs {
     /// Returns how far from a cell a point may lie and still show in its height, with the method on pixels. The
     /// distance is in cells, and infinite if there is no limit.
     ///
-    /// If the [`reaches`](Self::reaches) are finite, no point beyond counts. Without a query radius a point farther
-    /// away counts only across a gap in the points that is wider than [`WIDE`] times the distance.
+    /// If the [`reaches`](Self::reaches) are finite, no point beyond them counts. Without a query radius a point
+    /// farther away counts only across a gap in the points that is wider than [`WIDE`] times the distance.
     pub fn reach_on_pixels(&self) -> f64 {
         if self.hull || self.fill == Fill::Nearest || self.site_reach().is_infinite() {
             f64::INFINITY
@@ -359,8 +363,8 @@ impl SurfaceArgs {
         (1.0 + self.site_reach() + 2.0 * self.query_radius().max(1.0)).ceil()
     }
 
-    /// Returns whether a part of a DEM has the bits of the whole. The pixel method sums integers, so it has. By the
-    /// exact method a part has the whole's heights to rounding.
+    /// Returns whether a part of a DEM has the bits of the whole. With the method on pixels it has, since that sums
+    /// integers. With the exact method, a part has the whole's heights up to rounding.
     pub fn is_exact_in_parts(&self) -> bool {
         self.method == Method::Pixels
     }

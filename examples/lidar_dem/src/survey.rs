@@ -95,7 +95,7 @@ pub fn fly(pulses: u64, seed: u64, progress: &dyn Progress) -> Survey {
     survey
 }
 
-/// The ground and what stands on it; coordinates in metres from the south-west corner.
+/// The ground, its trees and houses; coordinates in metres from the south-west corner.
 struct Landscape {
     seed: u64,
     side: f64,

@@ -19,11 +19,11 @@ pub enum MeshFormat {
     Obj,
     /// Polygons with heights.
     FlatGeobuf,
-    /// The same, by columns.
+    /// A table of the same.
     GeoParquet,
 }
 
-/// The format that the name of a mesh asks for.
+/// The format that the name of a mesh means.
 pub fn mesh_format(path: &Path) -> Result<MeshFormat> {
     match ending(path).as_str() {
         "ply" => Ok(MeshFormat::Ply),
@@ -37,7 +37,7 @@ pub fn mesh_format(path: &Path) -> Result<MeshFormat> {
     }
 }
 
-/// Triangulates the points and writes the mesh; points at one place are one corner, whose height is by the policy.
+/// Triangulates the points and writes the mesh; points at one place make one corner, and the policy decides its height.
 /// Returns how many corners and triangles there are.
 pub fn write(
     output: Output,

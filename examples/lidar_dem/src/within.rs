@@ -23,7 +23,7 @@ pub struct Area {
 }
 
 impl Area {
-    /// Reads polygons. What they hold is defined at [`geo_io::Polygons`].
+    /// Reads polygons. [`geo_io::Polygons`] defines which places they hold.
     ///
     /// # Errors
     /// An error that says what is wrong with the file, with the feature; a file without polygons.
@@ -36,7 +36,7 @@ impl Area {
         Ok(Self { path, polygons, crs, outside, notes })
     }
 
-    /// Compares the system of the polygons with that of the cells; gives notes.
+    /// Compares the polygons' system with the cells' system; returns notes.
     ///
     /// # Errors
     /// The systems differ, or no polygon reaches the rectangle of the cells.

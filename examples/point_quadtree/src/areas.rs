@@ -21,7 +21,7 @@ const NAMES: [&str; 2] = ["polygon", "points"];
 pub enum PolygonsFormat {
     /// The polygons, with counts.
     GeoJson,
-    /// The same, by columns.
+    /// A table with a row for each feature.
     GeoParquet,
     /// A line for each point in each polygon.
     Table,

@@ -1,4 +1,4 @@
-//! The command line, and what can be checked before any work starts.
+//! The command line, and the checks before any work starts.
 
 use std::path::PathBuf;
 
@@ -31,7 +31,7 @@ pub struct Args {
     pub output: Option<PathBuf>,
     #[command(flatten, next_help_heading = None)]
     pub ask: AskArgs,
-    /// Use at most so much device memory, such as 512MiB: points pass through it in chunks
+    /// Use at most this much device memory, such as 512MiB: points pass through it in chunks
     #[arg(long, value_name = "BYTES", value_parser = bytes)]
     pub memory_budget: Option<u64>,
     #[command(flatten)]
@@ -43,7 +43,8 @@ Exit status: 0 where all was done, 2 where something was wrong, 130 where it was
 on standard error says what, and no unfinished file is left.";
 
 impl Args {
-    /// Checks what clap does not, in particular that outputs can be written. `inputs` are all files to read.
+    /// Checks what clap cannot check, above all that the program can write its outputs. `inputs` are all files that the
+    /// program reads.
     pub fn check(&self, inputs: &[PathBuf]) -> Result<()> {
         self.tree.check()?;
         self.output.as_deref().map_or(Ok(()), require_tree_name)?;

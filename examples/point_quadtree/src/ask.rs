@@ -29,24 +29,23 @@ const RADIUS: f64 = 6_371_008.8;
 /// The questions about a tree.
 #[derive(clap::Args, Debug)]
 pub struct AskArgs {
-    /// Write all of its leaves, whatever else is asked: polygons (.geojson, .parquet), a table (.csv) or a picture
+    /// Write all leaves of the tree, whatever else is asked: polygons (.geojson, .parquet), a table (.csv) or a picture
     /// (.png)
     #[arg(long, value_name = "PATH")]
     pub leaves: Option<PathBuf>,
-    /// Count the points in a rectangle, edges included, and say what their values lie between
+    /// Count the points in a rectangle, edges included, and print the range of their values
     #[arg(long, value_name = "XMIN,YMIN,XMAX,YMAX", allow_hyphen_values = true)]
     pub window: Option<Window>,
-    /// Find the K points nearest to a place: on a plane, or on the globe where x and y are degrees, then in metres
-    /// along great circles
+    /// Find the K points nearest to a place. If x and y are degrees, distances are metres along great circles
     #[arg(long, value_name = "X,Y,K", allow_hyphen_values = true)]
     pub nearest: Option<Nearest>,
-    /// Count the points in each polygon of a file: GeoJSON, FlatGeobuf (.fgb), GeoParquet (.parquet), GeoPackage (.gpkg) or
-    /// Shapefile (.shp). A polygon's points are those in any of its parts, but not in a hole of the part
+    /// Count the points in each polygon of a file: GeoJSON, FlatGeobuf (.fgb), GeoParquet (.parquet), GeoPackage
+    /// (.gpkg) or Shapefile (.shp). A polygon's points lie in any of its parts, outside of the part's holes
     #[arg(long, value_name = "POLYGONS")]
     pub polygons: Option<PathBuf>,
-    /// Write what was found in them: each point (.csv), or the polygons with their counts and, of each value, the
-    /// least, the mean and the greatest (.geojson). The table also says in which row of which file a point stands, if
-    /// its number does not
+    /// Write what --polygons found: each point (.csv), or the polygons with their counts and, of each value, the least,
+    /// the mean and the greatest (.geojson). The table also has the file and row of each point, if the point's number
+    /// does not tell
     #[arg(long, value_name = "PATH", requires = "polygons")]
     pub polygons_out: Option<PathBuf>,
 }
@@ -61,7 +60,7 @@ pub struct AskSavedArgs {
     pub tree: PathBuf,
     #[command(flatten)]
     pub ask: AskArgs,
-    /// x and y are degrees of longitude and latitude [default: where the tree was built with such a system]
+    /// x and y are degrees of longitude and latitude [default: if the tree's coordinate system has degrees]
     #[arg(long)]
     pub geographic: bool,
     #[command(flatten)]
@@ -151,7 +150,8 @@ impl AskArgs {
         // Beyond the range of squares all points are equally far.
         ensure!(
             near.iter().all(|((_, distance), _)| distance.is_finite()),
-            "--nearest {x:e},{y:e}: the place lies so far from the points that squares of distances are beyond the range of f64"
+            "--nearest {x:e},{y:e}: the place lies too far from the points: squares of distances \
+             overflow f64"
         );
         let points: Vec<usize> = near.iter().map(|((index, _), _)| **index as usize).collect();
         let rows = rows.map(|rows| rows(&points));

@@ -18,11 +18,11 @@ const BORDERED: u32 = 4;
 pub enum LeavesFormat {
     /// A polygon each.
     GeoJson,
-    /// The same, by columns.
+    /// A table of the same.
     GeoParquet,
-    /// A line each.
+    /// A line for each leaf.
     Table,
-    /// A picture of all.
+    /// A picture of all leaves.
     Png,
 }
 
@@ -72,7 +72,7 @@ fn outline(tree: &Quadtree, leaf: &Node) -> (Vec<(&'static str, f64)>, Shape) {
     (properties, shape)
 }
 
-/// A picture: leaves the lighter the deeper, borders dark, nothing where there are no points.
+/// A picture: deeper leaves are lighter, borders are dark, and ground without points is blank.
 struct Picture {
     values: Vec<f32>,
     width: u32,

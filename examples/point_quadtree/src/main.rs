@@ -93,8 +93,8 @@ fn run(args: &Args) -> Result<()> {
     let names_rows = inputs.len() > 1 || cloud.numbers.is_none();
     if names_rows && (args.output.is_some() || args.ask.names_points()) {
         report.note(match cloud.numbers {
-            Some(_) => "point numbers count the rows of all inputs from 0, one input after the other",
-            None => "point numbers count the points kept, from 0 and in the order of the inputs: the rows are too many",
+            Some(_) => "a point's number is its row, counted from 0 through all inputs",
+            None => "a point's number counts the kept points from 0, in the order of the inputs, since the rows are too many to number",
         });
     }
     let rows = |points: &[usize]| match cloud.numbers {
@@ -181,8 +181,8 @@ fn note_on_crowds(report: &mut Report, tree: &Quadtree, leaves: &str) {
     let share = 100.0 * held as f64 / tree.order().len() as f64;
     let part = 0.5f64.powi(MAX_LEVEL as i32);
     report.note(format_args!(
-        "{share:.1}% of the points lie in {count} {leaves}, each {part:.1e} of the root wide, which no tree divides: \
-         in one place, or too near each other for its bounds"
+        "{share:.1}% of the points lie in {count} {leaves} of the deepest level, each {part:.1e} \
+         of the root wide: they share a place, or lie too near each other"
     ));
 }
 

@@ -10,8 +10,8 @@ use quadtree_sort::Quadtree;
 
 use crate::tree::TreeArgs;
 
-/// The system of points within `bounds`, where `--crs` or their files state one, and what to say of it. Where they
-/// state none, `--geographic` and names of columns such as lon,lat mean WGS 84.
+/// Returns the system of points within `bounds`, if `--crs` or their files state one, and a note on it for the user.
+/// Where they state none, `--geographic` and names of columns such as lon,lat mean WGS 84.
 ///
 /// # Errors
 /// `--geographic` beside a projected system, and coordinates out of the range of longitudes and latitudes.
@@ -25,8 +25,8 @@ pub fn of_points(
         let is_geographic = crs.as_ref().is_some_and(Crs::is_geographic);
         ensure!(
             !is_geographic || on_globe(&bounds, unit_of(crs.as_ref())),
-            "the points lie from {bounds}, which are no longitudes from -360 to 360 degrees and latitudes from -90 to 90: see \
-             --columns and --crs"
+            "the points lie from {bounds}, beyond longitudes from -360 to 360 degrees or \
+             latitudes from -90 to 90: see --columns and --crs"
         );
         return Ok((crs, None));
     }
@@ -34,7 +34,7 @@ pub fn of_points(
         return Ok((Some(Crs::parse("EPSG:4326")?), None));
     }
     let [x, y, _] = &args.points.columns.0;
-    let note = format!("columns {x} and {y} have values that are no degrees: taken as a plane");
+    let note = format!("columns {x} and {y} have values that are not degrees: taken as a plane");
     Ok((None, Some(note)))
 }
 
@@ -43,7 +43,7 @@ pub fn with_flag(geographic: bool, stated: Option<Crs>) -> Result<Option<Crs>> {
     match stated {
         None if geographic => Ok(Some(Crs::parse("EPSG:4326")?)),
         Some(crs) if geographic && !crs.is_geographic() => {
-            bail!("--geographic: the points are in {crs}, whose coordinates are no degrees")
+            bail!("--geographic: the points are in {crs}, whose coordinates are not degrees")
         }
         stated => Ok(stated),
     }
@@ -57,7 +57,7 @@ pub fn of_tree(tree: &Quadtree) -> Option<Crs> {
 /// Names the first point that is not on the globe.
 ///
 /// # Errors
-/// As stated above.
+/// In the case that the summary names.
 pub fn require_globe(cloud: &Cloud, inputs: &[PathBuf]) -> Result<()> {
     let unit = unit_of(cloud.crs.as_ref());
     let is_off =
@@ -118,7 +118,8 @@ impl Beside<'_> {
         match (self.stated, self.points) {
             (Some(own), Some(points)) => ensure!(
                 own.same_as(points),
-                "{path} is in {own}, and the points are in {points}: project one of them, as by ogr2ogr -t_srs {points}"
+                "{path} is in {own}, but the points are in {points}: project one of them, as by \
+                 ogr2ogr -t_srs {points}"
             ),
             (Some(own), None) => notes.push(format!(
                 "{path} is in {own}, and the points name no coordinate system: taken as the same"
@@ -126,8 +127,9 @@ impl Beside<'_> {
             (None, Some(points)) if !points.is_geographic() => {
                 ensure!(
                     meets || !on_globe(&self.bounds, 1.0),
-                    "{path} names no coordinate system, so its coordinates are longitudes and latitudes, and the points are \
-                     in {points}: project one of them, as by ogr2ogr -t_srs {points}"
+                    "{path} names no coordinate system, so its coordinates are longitudes and \
+                     latitudes, but the points are in {points}: project one of them, as by \
+                     ogr2ogr -t_srs {points}"
                 );
                 notes.push(format!(
                     "{path} names no coordinate system: taken as that of the points, {points}"
@@ -137,8 +139,9 @@ impl Beside<'_> {
                 let unit = points.degrees_per_unit().unwrap_or(1.0);
                 ensure!(
                     unit == 1.0,
-                    "{path} names no coordinate system, so its coordinates are degrees, and a unit of {points} is {unit} degrees: \
-                     bring the points into another system, as by ogr2ogr -t_srs EPSG:4326"
+                    "{path} names no coordinate system, so its coordinates are degrees, but a \
+                     unit of {points} is {unit} degrees: convert the points to another system, as \
+                     by ogr2ogr -t_srs EPSG:4326"
                 );
             }
             (None, None) => {}
@@ -146,8 +149,8 @@ impl Beside<'_> {
         let is_geographic = self.points.is_some_and(Crs::is_geographic);
         ensure!(
             !is_geographic || on_globe(&self.bounds, unit_of(self.points)),
-            "{path} has polygons from {}, which are no longitudes from -360 to 360 degrees and latitudes from -90 to 90, as the \
-             points have: a position is [longitude, latitude]",
+            "{path} has polygons from {}, beyond longitudes from -360 to 360 degrees or latitudes \
+             from -90 to 90, but the points are in degrees: a position is [longitude, latitude]",
             self.bounds
         );
         if !meets {

@@ -1,4 +1,4 @@
-//! What decides a tree.
+//! The options that decide a tree.
 
 use std::path::Path;
 use std::str::FromStr;
@@ -13,25 +13,25 @@ use quadtree_sort::{Baseline, MAX_LEVEL, Method, Outside, Params};
 
 use crate::values;
 
-/// What decides a tree.
+/// The options that decide a tree.
 #[derive(clap::Args, Debug)]
 #[command(mut_args(of_tree))]
 pub struct TreeArgs {
     #[command(flatten)]
     pub points: PointArgs,
-    /// x and y are degrees of longitude and latitude, and --nearest goes by great circles [default: where --crs, the
-    /// files or names of columns such as lon,lat say so]
+    /// x and y are degrees of longitude and latitude, and --nearest measures along great circles [default: if --crs,
+    /// the files or names of columns such as lon,lat say so]
     #[arg(long)]
     pub geographic: bool,
-    /// A cell with more points than this is divided into four
+    /// Divide a cell with more points than this into four
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub threshold: u32,
-    /// How often, at most
+    /// How many times a cell may be divided, at most
     #[arg(long, value_name = "LEVELS", default_value_t = MAX_LEVEL)]
     pub max_depth: u32,
-    /// Values that points carry, with commas between: z for the heights, fields of LAS files, or columns of tables
-    /// by name or number. The fields are intensity, return, returns, class, scan_angle, user_data, source,
-    /// gps_time, red, green, blue and nir. The tree keeps the values, and answers show them
+    /// Values that points carry, separated by commas: z for the heights, fields of LAS files, or columns of tables by
+    /// name or number. The fields are intensity, return, returns, class, scan_angle, user_data, source, gps_time, red,
+    /// green, blue and nir. The tree keeps the values, and answers show them
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = value_name)]
     pub value: Vec<String>,
     /// How points are sorted: auto, morton or level-sort; the tree is the same
@@ -46,8 +46,8 @@ fn of_tree(arg: Arg) -> Arg {
     match arg.get_id().as_str() {
         "inputs" => arg.value_name("POINTS").required(true).help(
             "Point files (.las, .laz, .csv, .txt, .xyz, .parquet, .fgb, .gpkg, .shp), folders of them, patterns such as \
-             \"tiles/*.laz\", catalogues of them (STAC .json, .vpc, tile indexes), or - for standard input. All are joined, \
-             and their coordinate systems must agree",
+             \"tiles/*.laz\", catalogues of them (STAC .json, .vpc, tile indexes), or - for \
+             standard input. The program joins all inputs; their coordinate systems must agree",
         ),
         "columns" => arg.value_name("X,Y").default_value("x,y").value_parser(Columns::pair),
         "classes" => {
@@ -62,7 +62,7 @@ fn of_tree(arg: Arg) -> Arg {
 }
 
 impl TreeArgs {
-    /// Checks what clap does not.
+    /// Checks what clap cannot check.
     pub fn check(&self) -> Result<()> {
         ensure!(self.threshold > 0, "--threshold 0: a leaf holds at least one point");
         let deepest = self.max_depth;
@@ -76,12 +76,12 @@ impl TreeArgs {
         values::columns(self.points.columns.names(), &self.value)
     }
 
-    /// What the tree covers, if that is given.
+    /// What the tree covers, if the user says so.
     pub fn extent(&self) -> Option<Bounds> {
         self.points.bounds.map(|extent| extent.0)
     }
 
-    /// The files that the inputs mean. Points beyond `--bounds` are left out, and so are files of catalogues.
+    /// The files that the inputs name. Points beyond `--bounds` are left out, and so are files of catalogues.
     pub fn files(&self) -> Result<Files> {
         self.points.files(&|_| Ok(self.extent()))
     }
@@ -109,20 +109,20 @@ impl FromStr for MethodName {
             "auto" => Ok(Self(Method::Auto)),
             "morton" => Ok(Self(Method::Morton)),
             "level-sort" => Ok(Self(Method::Baseline(Baseline::LevelSort))),
-            _ => Err(format!("\"{text}\" is none of auto, morton, level-sort")),
+            _ => Err(format!("unknown sort \"{text}\": use auto, morton or level-sort")),
         }
     }
 }
 
-/// Refuses another ending than that of trees: somebody wants a table or polygons.
+/// Refuses a name that does not end as a tree's file does: the user wants a table or polygons.
 ///
 /// # Errors
-/// As stated above.
+/// In the case that the summary names.
 pub fn require_tree_name(path: &Path) -> Result<()> {
     ensure!(
         ending(path) == "qtree",
-        "-o {}: the name of the tree's file must end in .qtree; --leaves writes leaves and --polygons-out points, as .csv and \
-         .geojson",
+        "-o {}: the name of the tree's file must end in .qtree; to write .csv or .geojson, use \
+         --leaves for leaves and --polygons-out for points",
         path.display()
     );
     Ok(())

@@ -1,4 +1,4 @@
-//! What points carry beside their places: `--value`.
+//! The values that points carry (`--value`).
 
 use std::path::PathBuf;
 
@@ -8,13 +8,13 @@ use programs::args::{HEIGHT, ending};
 use quadtree_sort::{Quadtree, ValueType, Values};
 use serde_json::Value;
 
-/// Checks that names differ.
+/// Checks that no name occurs twice.
 ///
 /// # Errors
-/// As stated above.
+/// In the case that the summary names.
 pub fn check(names: &[String]) -> Result<()> {
     for (i, name) in names.iter().enumerate() {
-        ensure!(!name.is_empty(), "--value: a name is missing between the commas");
+        ensure!(!name.is_empty(), "--value has an empty name: give names separated by commas");
         ensure!(!names[..i].contains(name), "--value {name}: name each value once");
     }
     Ok(())
@@ -29,7 +29,7 @@ pub fn columns(places: CsvColumns, names: &[String]) -> CsvColumns {
     CsvColumns { z, ..places }.values(further)
 }
 
-/// Says that a missing column of heights is one of `--value`: the places are made of x and y alone.
+/// Says that `--value` asked for a missing column of heights: places need x and y alone.
 pub fn named(mut error: anyhow::Error) -> anyhow::Error {
     if let Some(geo_io::Error::NoColumn { column, is_value, .. }) = error.downcast_mut() {
         *is_value |= column == HEIGHT;
@@ -111,7 +111,7 @@ fn mean(values: impl Iterator<Item = f64>, [low, high]: [f64; 2]) -> f64 {
             if f64::abs(sum) >= value.abs() { (sum - next) + value } else { (value - next) + sum };
         (sum, count) = (next, count + 1);
     }
-    // What is no number has no part that is lost.
+    // What is not a number has no part that is lost.
     let sum = if lost.is_finite() { sum + lost } else { sum };
     sum / f64::from(count) / scale
 }
@@ -121,7 +121,7 @@ fn is_whole(values: &Values) -> bool {
     !matches!(values.value_type(), ValueType::F32 | ValueType::F64)
 }
 
-/// A number of a column as JSON has it: whole ones with all of their digits.
+/// A number of a column as JSON; whole numbers keep all of their digits.
 pub fn json(values: &Values, number: Number) -> Value {
     let whole = number.to_i128().filter(|_| is_whole(values));
     let signed = whole.and_then(|whole| i64::try_from(whole).ok()).map(Value::from);
@@ -129,7 +129,7 @@ pub fn json(values: &Values, number: Number) -> Value {
     signed.or_else(unsigned).unwrap_or_else(|| number.to_f64().into())
 }
 
-/// The values of all columns in some points, as a report has them.
+/// The values of all columns in some points, in the form of a report.
 pub fn summaries(columns: &[Values], places: &[u32]) -> Value {
     let of_column = |values: &Values| {
         let of_column = |what, value: Number| match what {
@@ -152,7 +152,7 @@ pub fn in_words(columns: &[Values], places: &[u32]) -> String {
     columns.iter().filter_map(of_column).collect()
 }
 
-/// What columns there are, such as "z f64, class u8".
+/// The columns in words, such as "z f64, class u8".
 pub fn kinds(values: &[Values]) -> String {
     let kinds = values.iter().map(|column| format!("{} {}", column.name(), column.value_type()));
     kinds.collect::<Vec<_>>().join(", ")

@@ -33,23 +33,22 @@ pub struct Cloud {
     pub numbers: Option<Vec<u32>>,
     /// The coordinate system, if any file or the caller names one.
     pub crs: Option<Crs>,
-    /// The lowest and the highest value of the files, whichever points were kept.
+    /// The lowest and the highest value of the files, including points that were not kept.
     pub range: Option<[f64; 2]>,
-    /// The same of each further value: or between what it lies in any file.
+    /// The range of each further value, in these files or in any file.
     pub ranges: Vec<Option<[f64; 2]>>,
-    /// What was read and dropped, one per file.
+    /// How many points were read and dropped, an entry for each file.
     pub tallies: Vec<Tally>,
     /// The points outside of the bounds in their file's header, an entry a file.
     pub strays: Vec<Strays>,
-    /// What the user should know.
+    /// Notes for the user.
     pub notes: Vec<String>,
 }
 
 impl Cloud {
-    /// Reads and joins what lies within `bounds` of the files.
+    /// Reads the points within `bounds` from all files, and joins them.
     ///
-    /// Fails where two files name different coordinate systems and `--crs` does not settle it,
-    /// and where no point is left.
+    /// Fails if two files name different coordinate systems and `--crs` does not settle it, or if no point remains.
     pub fn read(
         paths: &[PathBuf],
         args: &PointArgs,
@@ -60,7 +59,8 @@ impl Cloud {
         Self::read_of(paths, (args, &args.columns.names()), ground, progress)
     }
 
-    /// As [`read`](Self::read), of a ground that need not be a rectangle, with columns that may have further values.
+    /// Reads like [`read`](Self::read), for a ground that need not be a rectangle, and columns that may have further
+    /// values.
     ///
     /// # Errors
     /// The errors of that function.
@@ -74,7 +74,7 @@ impl Cloud {
         Self::read_by(paths, &filter, (args, columns), ground, progress)
     }
 
-    /// As [`read_of`](Self::read_of), with the number of each point.
+    /// Reads like [`read_of`](Self::read_of), with the number of each point.
     ///
     /// # Errors
     /// The errors of that function.
@@ -130,7 +130,7 @@ impl Cloud {
     /// chosen.
     ///
     /// # Errors
-    /// What is wrong with a file.
+    /// The error of a file.
     pub fn read_plain(
         paths: &[PathBuf],
         filter: &Filter,
@@ -178,7 +178,7 @@ impl Cloud {
         self.strays.push(strays);
     }
 
-    /// The rows of all inputs, those of points that were left out too.
+    /// The number of rows of all inputs, including rows of points that were left out.
     pub fn rows(&self) -> u64 {
         self.tallies.iter().map(|tally| tally.read).sum()
     }
@@ -222,7 +222,7 @@ impl Cloud {
         }
     }
 
-    /// Keeps the points of which the numbers are so, in their order.
+    /// Keeps the points whose numbers satisfy a condition, in their order.
     pub fn keep(&mut self, is_kept: impl Fn(&Self, usize) -> bool) {
         let mut kept = 0;
         for i in 0..self.x.len() {
@@ -263,7 +263,7 @@ impl Cloud {
     /// Refuses points if none lies within the bounds, which follow from `--bounds`.
     ///
     /// # Errors
-    /// As stated above.
+    /// In the case that the summary names.
     pub fn require_points_within(&self, b: &Bounds) -> Result<()> {
         let is_within = |i: usize| {
             let (x, y) = (self.x[i], self.y[i]);
@@ -283,14 +283,14 @@ impl Cloud {
     /// alone, not on the part of their points that was kept.
     ///
     /// The interpolation converts values to integers by a scale that follows their range
-    /// (`nni_grid::Params::value_range`). With the range of the files a tile's cells are those of the whole, and
-    /// multiples of the step are exact integers. Heights are left as they are, and there is no range, if the files
-    /// state a range that is too wide or that the points do not keep to.
+    /// (`nni_grid::Params::value_range`). With the range of the files, a tile has the same cells as the whole, and
+    /// multiples of the step are exact integers. If the files state a range that is too wide, or points lie outside of
+    /// it, heights stay unchanged and there is no range.
     pub fn settle_heights(&mut self) -> Option<ValueRange> {
         settled(&mut self.z, self.range)
     }
 
-    /// The same of each further value.
+    /// The range of each further value.
     pub fn settle_values(&mut self) -> Vec<Option<ValueRange>> {
         let columns = self.values.iter_mut().zip(&self.ranges);
         columns.map(|(column, range)| settled(column, *range)).collect()
@@ -300,7 +300,7 @@ impl Cloud {
     /// further values, and the heights if the run uses them.
     ///
     /// # Errors
-    /// As stated above.
+    /// In the case that the summary names.
     pub fn require_values_of_f32(
         &self,
         inputs: &[PathBuf],
@@ -314,16 +314,17 @@ impl Cloud {
                 // A field of a LAS file.
                 ensure!(value.is_finite(), "{place}: the value {value} is not a finite number");
                 bail!(
-                    "{place}: the value {value:e} is beyond the range of f32, which the result is in"
+                    "{place}: the value {value:e} is beyond the range of f32, the type of the \
+                     result"
                 );
             }
         }
         Ok(())
     }
 
-    /// Notes which columns' values an f32 result cannot show. Such values are so near to 0 that f32 has no digits for
-    /// them, or differ by less than what f32 tells apart at their size. The function looks at all further values, and
-    /// at the heights if the run uses them.
+    /// Notes which columns' values an f32 result cannot show. Such values are too near to 0 for f32, or differ by less
+    /// than the precision of f32 at their size. The function checks all further values, and at the heights if the run
+    /// uses them.
     pub fn notes_on_f32(&self, with_heights: bool) -> Vec<String> {
         let columns = with_heights.then_some(&self.z).into_iter().chain(&self.values);
         columns
@@ -338,8 +339,8 @@ impl Cloud {
         self.places_of(&[point], inputs, &args.columns.names()).remove(0)
     }
 
-    /// Does what [`place_of`](Self::place_of) does for several points. It reads the inputs once, with the columns by
-    /// which the points were read.
+    /// Does what [`place_of`](Self::place_of) does for several points. It reads the inputs once, with the same columns
+    /// as before.
     pub fn places_of(
         &self,
         points: &[usize],
@@ -500,7 +501,7 @@ fn rounded(b: &Bounds) -> Option<Bounds> {
     })
 }
 
-/// Says that there are no points in some files.
+/// Notes which files have no points.
 pub fn without_points(paths: &[PathBuf]) -> String {
     match paths {
         [path] => format!("{} has no points", path.display()),
@@ -535,12 +536,12 @@ fn kind(path: &Path) -> &'static str {
     }
 }
 
-/// Points whose rows are looked for among all that the inputs have.
+/// Points whose rows the search must find among all points of the inputs.
 struct Sought {
     /// For the bits of a point: how many equal points were kept before it, and its place in `names`.
     points: HashMap<[u64; 3], Vec<(usize, usize)>>,
     names: Vec<Option<String>>,
-    /// Those without a name.
+    /// The points without a name.
     left: usize,
 }
 

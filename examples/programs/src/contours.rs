@@ -20,7 +20,7 @@ pub enum LinesFormat {
     GeoParquet,
 }
 
-/// The format that the name of contour lines asks for.
+/// The format that the name of a file of contour lines means.
 ///
 /// # Errors
 /// It asks for none.
@@ -54,7 +54,7 @@ pub fn write<L: AsRef<[[f64; 2]]>>(
     Ok(())
 }
 
-/// Says how many lines there are and how far apart, and what the file does not say of their coordinate system.
+/// Reports how many lines there are and their interval, and what the file omits of their coordinate system.
 pub fn report(
     report: &mut Report,
     path: &Path,
@@ -69,7 +69,9 @@ pub fn report(
     }
     if crs.is_some_and(|crs| !geo_io::is_named_in_geojson(crs)) {
         let path = path.display();
-        report.note(format_args!("{path} names no coordinate system: this one has no EPSG code"));
+        report.note(format_args!(
+            "{path} names no coordinate system: the points' system has no EPSG code"
+        ));
     }
     let names_heights = |crs: &Crs| match format(path) {
         Ok(LinesFormat::GeoJson) => geo_io::has_named_heights(crs),
@@ -77,7 +79,7 @@ pub fn report(
     };
     if let Some(crs) = crs.filter(|crs| !names_heights(crs)) {
         report.note(format_args!(
-            "{} names its horizontal system alone: its elevations are in {crs}",
+            "{} names its horizontal system only: its elevations are in {crs}",
             path.display()
         ));
     }

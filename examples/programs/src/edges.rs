@@ -1,14 +1,15 @@
-//! Where edges of cells lie: on multiples of the cell size, as decimals are meant.
+//! Where edges of cells lie: on multiples of the cell size, read as decimals.
 
 use gpu_core::Bounds;
 
-/// Places are multiples of this part of a cell: those that decimals leave a little beside an edge are on it.
+/// Places are rounded to multiples of this part of a cell, so that rounding of decimals does not move a place off an
+/// edge.
 pub const STEP: f64 = 1.0 / (1 << 22) as f64;
 
 /// A coordinate in cells, to a multiple of [`STEP`].
 ///
-/// 515368.6 is 5,153,686 cells of 0.1, although the quotient of the two numbers nearest to these is a billionth less,
-/// which rounded outward would be a cell more.
+/// Example: 515368.6 is 5,153,686 cells of 0.1, but the quotient of the two floats is a billionth less. Rounded
+/// outward, it would add a cell.
 pub fn in_cells(coordinate: f64, cell: f64) -> f64 {
     (coordinate / cell / STEP).round_ties_even() * STEP
 }

@@ -7,20 +7,20 @@ pub trait Ground {
     /// A rectangle that holds it.
     fn bounds(&self) -> Bounds;
 
-    /// Whether it may have something in common with a rectangle.
+    /// Whether it may overlap a rectangle.
     fn touches(&self, area: &Bounds) -> bool;
 
-    /// Whether a point lies in it, of those within [`bounds`](Self::bounds).
+    /// Whether a point within [`bounds`](Self::bounds) lies in it.
     fn holds(&self, x: f64, y: f64) -> bool;
 
-    /// Whether it is its rectangle, so that no point need be asked about.
+    /// Whether it equals its bounds, so that no point needs a check.
     fn is_rectangle(&self) -> bool {
         false
     }
 
-    /// Returns in how many strips, from south to north, points that are on disk in bins are read. A ground that
-    /// fills little of its rectangle takes more strips. Then the memory holds the points of the ground, and beside
-    /// them at most the points of one strip.
+    /// Returns the number of strips, from south to north, in which a program reads points from bins. A ground that
+    /// fills little of its rectangle takes more strips. Then the memory holds the points of the ground, and beside them
+    /// at most the points of one strip.
     fn strips(&self) -> u32 {
         1
     }

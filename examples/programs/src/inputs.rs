@@ -1,4 +1,4 @@
-//! The files that a command line means: names, folders, patterns and catalogues.
+//! The files that a command line names: names, folders, patterns and catalogues.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -16,14 +16,14 @@ use crate::report::Report;
 pub struct Files {
     /// The files, each once.
     pub paths: Vec<PathBuf>,
-    /// The catalogues among the inputs, each with the number of its files and of those that are taken.
+    /// The catalogues among the inputs, each with the number of its files, and how many of them the program takes.
     catalogues: Vec<(PathBuf, usize, usize)>,
 }
 
 impl Files {
     /// Finds the files in the order given. Files of a catalogue keep its order; files of points in a folder or of a
-    /// pattern are in the order of their names. From a catalogue it takes the files that meet the ground which `reach`
-    /// gives. `given` is the system by `--crs`.
+    /// pattern are in the order of their names. From a catalogue, it takes the files that overlap the ground that
+    /// `reach` returns. `given` is the system by `--crs`.
     ///
     /// # Errors
     /// A folder without point files, a pattern that no file matches, what is wrong with a catalogue, and an option for
@@ -62,7 +62,7 @@ impl Files {
         Ok(files)
     }
 
-    /// Finds the one raster that an input means.
+    /// Finds the single raster that an input names.
     ///
     /// # Errors
     /// The errors of [`find`](Self::find), and for a catalogue of several.
@@ -72,12 +72,13 @@ impl Files {
         let (count, input) = (files.paths.len(), input.display());
         ensure!(
             count == 1,
-            "{input} lists {count} rasters, and one is taken here: make one of them first, as by gdal_merge or gdalwarp"
+            "{input} lists {count} rasters, but this program takes one: merge them first, as by \
+             gdal_merge or gdalwarp"
         );
         Ok(files)
     }
 
-    /// All files that are read: those found, and the catalogues.
+    /// All files that the program reads: the found files and the catalogues.
     pub fn read(&self) -> Vec<PathBuf> {
         let catalogues = self.catalogues.iter().map(|(path, ..)| path);
         self.paths.iter().chain(catalogues).cloned().collect()
@@ -94,7 +95,7 @@ impl Files {
     }
 }
 
-/// Files in the order given; those of a folder or a pattern by name, and each once.
+/// Returns files in the given order, each once; files of a folder or a pattern are sorted by name.
 ///
 /// # Errors
 /// A folder without point files, a pattern that no file matches.
@@ -124,7 +125,7 @@ fn place_of(file: &Path) -> PathBuf {
     file.canonicalize().unwrap_or_else(|_| file.to_owned())
 }
 
-/// Whether two names are of one file.
+/// Whether two names mean the same file.
 pub fn is_one_file(a: &Path, b: &Path) -> bool {
     place_of(a) == place_of(b)
 }

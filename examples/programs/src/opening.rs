@@ -22,7 +22,7 @@ pub struct Opening {
     /// The device, what was done for it, and the seconds that it took.
     opened: JoinHandle<(gpu_core::Result<Device>, &'static str, f64)>,
     has_failed: Arc<AtomicBool>,
-    /// Told whether the device will be wanted.
+    /// A channel that tells whether the device will be needed.
     is_wanted: Sender<bool>,
 }
 
@@ -32,11 +32,11 @@ impl Opening {
         Self::new(choice, None)
     }
 
-    /// Begins to open the device, and loads kernels if it is a GPU. To load them `load` does a little of the work
-    /// that the device will be given; its result is dropped.
+    /// Begins to open the device, and loads kernels if it is a GPU. To load them, `load` does a small piece of the
+    /// device's later work, and its result is dropped.
     ///
-    /// `load` waits for the first report of progress of the stage that runs meanwhile. So input that cannot be read
-    /// at all waits for no kernels.
+    /// `load` waits for the first report of progress from the stage that runs at the same time. So unreadable input
+    /// does not wait for kernels.
     pub fn begin_with(choice: DeviceChoice, load: impl FnOnce(&Device) + Send + 'static) -> Self {
         Self::new(choice, Some(Box::new(load)))
     }
@@ -65,8 +65,8 @@ impl Opening {
         Self { opened, has_failed, is_wanted }
     }
 
-    /// Runs a stage that wants no device meanwhile. Where the device cannot be opened the stage ends at its next report
-    /// of progress, and the error is the device's.
+    /// Runs a stage that needs no device while the device opens. If the device cannot be opened, the stage ends at its
+    /// next report of progress, with the device's error.
     pub fn beside<T>(
         self,
         stages: &mut Stages,
@@ -85,7 +85,7 @@ impl Opening {
     }
 }
 
-/// Progress that tells that the device is wanted, and breaks where it could not be opened.
+/// Progress that reports that the device is needed, and ends the stage if the device could not be opened.
 struct Watched<'a> {
     progress: &'a dyn Progress,
     has_failed: &'a AtomicBool,

@@ -9,7 +9,7 @@ use gpu_core::parallel::{self, FINE};
 
 use crate::args::{Format, RasterArgs, ending};
 
-/// What the products of one grid have in common.
+/// Properties that all products of a grid share.
 #[derive(Clone, Copy)]
 pub struct Products<'a> {
     /// Their cells.
@@ -18,7 +18,7 @@ pub struct Products<'a> {
     pub crs: Option<&'a Crs>,
     /// How they are written.
     pub how: &'a RasterArgs,
-    /// What becomes of files that exist.
+    /// What happens to output files that exist.
     pub existing: Existing,
 }
 
@@ -76,8 +76,8 @@ impl<'a> Products<'a> {
         Ok(())
     }
 
-    /// Writes numbers in bands; several must be a GeoTIFF's or Zarr's. One without a name, or of another format, is
-    /// written as [`write_values`](Self::write_values) does.
+    /// Writes numbers in bands; several bands need a GeoTIFF or Zarr. A single band without a name, or in another
+    /// format, is written as by [`write_values`](Self::write_values).
     ///
     /// # Errors
     /// Another format's name, a value that is what stands for none, and the errors of writing.
@@ -96,7 +96,8 @@ impl<'a> Products<'a> {
         }
         ensure!(
             Format::BANDS.contains(&format),
-            "{option} {}: several bands ({}) need a GeoTIFF or Zarr: let the name end in .tif or .zarr",
+            "{option} {}: only GeoTIFF and Zarr hold several bands ({}): choose a name that ends \
+             in .tif or .zarr",
             path.display(),
             names.join(", ")
         );

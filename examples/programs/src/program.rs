@@ -1,4 +1,4 @@
-//! What every program does at its beginning and its end.
+//! The beginning and the end of every program.
 
 use std::any::Any;
 use std::io::Write;
@@ -19,8 +19,8 @@ const INTERRUPTED: i32 = 130;
 /// The exit status where something was wrong.
 const FAILED: u8 = 2;
 
-/// Runs a program on its command line. Where it fails, one line on standard error says why, and the
-/// exit status is 2. A signal that ends it leaves no unfinished files either.
+/// Runs a program on its command line. If it fails, one line on standard error says why, and the exit status is 2. A
+/// signal that ends it leaves no unfinished files either.
 pub fn run<Args: Parser>(
     name: &'static str,
     program: impl FnOnce(&Args) -> Result<()>,
@@ -46,7 +46,7 @@ pub fn run<Args: Parser>(
     ExitCode::from(FAILED)
 }
 
-/// Says in one line on standard error what was wrong with a part of the work, where the rest goes on.
+/// Reports an error in a part of the work, in one line on standard error, while the rest goes on.
 pub fn warn(name: &str, error: &anyhow::Error) {
     eprintln!("{name}: {}", one_line(&with_tip(error)));
 }
@@ -166,7 +166,7 @@ fn end_cleanly_at_signals(name: &'static str) -> Result<()> {
                 SIGINT => ("interrupted", INTERRUPTED),
                 _ => ("terminated", FAILED.into()),
             };
-            eprintln!("{name}: {word}, nothing unfinished is left");
+            eprintln!("{name}: {word}; no unfinished files remain");
             std::process::exit(status);
         }
     })?;

@@ -1,4 +1,4 @@
-//! What a program prints at its end: lines for people, or one JSON object for programs.
+//! The report that a program prints at its end: lines for people, or one JSON object for programs.
 
 use std::fmt::{Display, Write as _};
 use std::path::{Path, PathBuf};
@@ -53,14 +53,14 @@ impl Report {
         }
     }
 
-    /// What the user should know.
+    /// Notes for the user.
     pub fn note(&mut self, text: impl Display) {
         let text = text.to_string();
         self.line("note", &text);
         self.element("notes", text);
     }
 
-    /// One file: what was read, kept, dropped and why.
+    /// Reports how many points of a file were read, kept and dropped, and why.
     pub fn input(&mut self, path: &Path, tally: &Tally) {
         let mut text =
             format!("{}: {} points read, {} kept", path.display(), tally.read, tally.kept);
@@ -76,7 +76,7 @@ impl Report {
         self.element("inputs", input);
     }
 
-    /// How many features of a file were passed over, having no geometry.
+    /// Reports how many features of a file have no geometry.
     pub fn features_skipped(&mut self, skipped: usize, features: usize) {
         if skipped > 0 {
             let have = if skipped == 1 { "has" } else { "have" };
@@ -94,7 +94,7 @@ impl Report {
         self.field("crs", crs.map(Crs::to_string));
     }
 
-    /// The device that did the work and, where `auto` fell back to the CPU, why.
+    /// Reports the device that did the work and, if `auto` fell back to the CPU, why.
     pub fn device(&mut self, device: &Device, asked: DeviceChoice) {
         let name = match device {
             // The number of threads that this program uses, which may be fewer than the machine has.
@@ -200,7 +200,8 @@ impl Report {
             self.element("written", path.display().to_string());
             for older in files_of_another(path) {
                 self.note(format_args!(
-                    "{} is older than {}, and GDAL reads it as a part of that: remove it if it is not",
+                    "{} is older than {}, but GDAL reads both as one raster: remove the older \
+                     file if it does not belong",
                     older.display(),
                     path.display()
                 ));
@@ -209,7 +210,7 @@ impl Report {
     }
 
     /// Prints the report in the form that the options say. If a result went to standard output, the report goes to
-    /// standard error. A reader that has gone is no error.
+    /// standard error. A reader that has gone is not an error.
     pub fn print(&self, how: &RunArgs, is_output_taken: bool) {
         use std::io::Write as _;
         let text = match (how.quiet, how.json) {
@@ -277,8 +278,8 @@ fn files_of_another(raster: &Path) -> Vec<PathBuf> {
     files.into_iter().filter(|file| written(file).is_some_and(|old| old < new)).collect()
 }
 
-/// Returns numbers as text with these decimals, and with more where the largest would have fewer than three digits.
-/// Very small and very large ones have an exponent.
+/// Returns numbers as text with this many decimals, or more if the largest would have fewer than three digits. Very
+/// small and very large numbers have an exponent.
 pub fn digits<const N: usize>(numbers: [f64; N], decimals: usize) -> [String; N] {
     let largest = numbers.iter().fold(0.0f64, |most, number| most.max(number.abs()));
     if largest > 0.0 && !(1e-4..1e15).contains(&largest) {

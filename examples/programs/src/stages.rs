@@ -9,7 +9,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 /// One step of the program, and the steps that the library reported inside it.
 pub struct Stage {
-    /// What was done.
+    /// The name of the work.
     pub name: &'static str,
     /// How long it took.
     pub seconds: f64,
@@ -17,10 +17,10 @@ pub struct Stage {
     pub parts: Vec<(&'static str, f64)>,
 }
 
-/// Work that a thread of its own did beside stages.
+/// Work that a separate thread did beside stages.
 #[derive(Clone, Debug)]
 pub struct Beside {
-    /// What was done.
+    /// The name of the work.
     pub what: String,
     /// The stages meanwhile.
     pub stages: &'static str,
@@ -84,7 +84,7 @@ impl Stages {
         }
     }
 
-    /// Notes what ran beside a stage.
+    /// Notes work that ran beside a stage.
     pub fn note_beside(&mut self, what: &str, stages: &'static str, seconds: f64) {
         self.beside.push(Beside { what: what.to_owned(), stages, seconds });
     }

@@ -6,27 +6,27 @@ use anyhow::{Result, bail};
 use geo_io::Crs;
 use gpu_core::Bounds;
 
-/// The coordinate system of several files: as given, or as all of them state it.
+/// The coordinate system of several files, given by the caller or stated by all of them.
 #[derive(Debug, Default)]
 pub struct Shared {
     given: Option<Crs>,
-    /// The file whose system was taken.
+    /// The file that stated the system.
     taken: Option<(PathBuf, Option<Crs>)>,
-    /// A file that says less of heights, and what it says.
+    /// A file that states less about heights, and its statement.
     differs: Option<(PathBuf, String)>,
 }
 
 impl Shared {
-    /// A system that the caller gives, whatever the files state.
+    /// Returns a system that the caller gives, whatever the files state.
     pub fn new(given: Option<Crs>) -> Self {
         Self { given, ..Self::default() }
     }
 
-    /// Takes what the next file states. Where one alone says what its heights are in, all are taken to be so.
+    /// Takes the statement of the next file. If only some files state the system of their heights, it counts for all
+    /// files.
     ///
     /// # Errors
-    /// A system of which x and y are no place on a map, and one that is not that of the files before, where none was
-    /// given.
+    /// A geocentric system; or, unless the caller gave a system, one that differs from the earlier files' system.
     pub fn take(&mut self, path: &Path, crs: Option<&Crs>) -> Result<()> {
         if self.given.is_some() {
             return Ok(());
@@ -52,7 +52,7 @@ impl Shared {
         Ok(())
     }
 
-    /// The system, as far as files were taken.
+    /// Returns the system of the files so far.
     pub fn crs(&self) -> Option<&Crs> {
         self.given.as_ref().or(self.taken.as_ref().and_then(|(_, crs)| crs.as_ref()))
     }
@@ -73,10 +73,10 @@ impl Shared {
     }
 }
 
-/// Refuses a file whose x and y are no place on a map, by the system that it states.
+/// Refuses a file whose stated system is geocentric, so that x and y are not a place on a map.
 ///
 /// # Errors
-/// As stated above.
+/// In the case that the summary names.
 pub fn require_map(path: &Path, crs: Option<&Crs>) -> Result<()> {
     match crs.filter(|crs| crs.is_geocentric()) {
         None => Ok(()),
@@ -88,11 +88,11 @@ pub fn require_map(path: &Path, crs: Option<&Crs>) -> Result<()> {
     }
 }
 
-/// Refuses two files if one would be read in the coordinate system of the other. Returns a note for the user if one
-/// of them says less of its heights.
+/// Refuses two files with different coordinate systems. Returns a note for the user if one of them states less about
+/// its heights.
 ///
 /// # Errors
-/// As stated above, with how the systems differ.
+/// The systems differ; the error says how.
 pub fn require_same_crs(
     (first, crs): (&Path, Option<&Crs>),
     (path, other): (&Path, Option<&Crs>),
@@ -106,7 +106,7 @@ pub fn require_same_crs(
         _ => String::new(),
     };
     bail!(
-        "{} is in {}, {} is in {}{difference}: give --crs to settle it",
+        "{} is in {}, but {} is in {}{difference}: give --crs to settle it",
         first.display(),
         name(crs),
         path.display(),
@@ -121,7 +121,7 @@ fn name(crs: Option<&Crs>) -> String {
 /// Refuses coordinates out of the range of longitudes and latitudes.
 ///
 /// # Errors
-/// A longitude or latitude is out of range; the error has it.
+/// A longitude or latitude is out of range; the error shows it.
 pub fn require_on_globe(path: &Path, crs: &Crs, bounds: Option<Bounds>) -> Result<()> {
     // A rounding beyond.
     const SLACK: f64 = 1e-6;

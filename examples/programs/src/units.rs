@@ -1,11 +1,11 @@
-//! What the units of a coordinate system mean for slopes, shades and cell sizes.
+//! The units of a coordinate system, and their use for slopes, shades and cell sizes.
 
 use anyhow::{Result, bail};
 use geo_io::Crs;
 use gpu_core::{Bounds, Device, GridSpec, GridView, Progress, Shortest};
 use terrain_grid::{Ground, ProductParams};
 
-/// How the ground and the heights of a raster are measured.
+/// The units of a raster's ground and heights.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Units {
     /// Longitudes and latitudes.
@@ -49,7 +49,7 @@ impl Units {
     /// Refuses longitudes and latitudes of another body than the Earth, whose degrees have other lengths.
     ///
     /// # Errors
-    /// As stated above.
+    /// In the case that the summary names.
     pub fn require_earth(self) -> Result<()> {
         match self {
             Self::Degrees { other: Some(radius), .. } => bail!(
@@ -131,30 +131,30 @@ pub fn other_body(crs: &Crs) -> Option<f64> {
     crs.equatorial_radius().filter(|radius| (radius / EARTH - 1.0).abs() > 0.01)
 }
 
-/// Refuses longitudes and latitudes that searches along great circles do not know: in grads, and of another body than
+/// Refuses longitudes and latitudes that searches along great circles do not support: in grads, or on another body than
 /// the Earth.
 ///
 /// # Errors
-/// As stated above, with the option that asks for such a search.
+/// The coordinates are such; the error names the option that needs the search.
 pub fn require_degrees(option: &str, crs: Option<&Crs>) -> Result<()> {
     let Some(crs) = crs.filter(|crs| crs.is_geographic()) else { return Ok(()) };
     if let Some(radius) = other_body(crs) {
         bail!(
-            "{option}: {crs} is of a body with a radius of {radius} m, and distances are those on the Earth: project the \
-             points first, as by ogr2ogr -t_srs"
+            "{option}: {crs} describes a body with a radius of {radius} m, but distances are \
+             computed on the Earth: project the points first, as by ogr2ogr -t_srs"
         );
     }
     let unit = crs.degrees_per_unit().unwrap_or(1.0);
     if unit != 1.0 {
         bail!(
-            "{option}: a unit of {crs} is {unit} degrees, and degrees are wanted: bring the points into another system, as by \
-             ogr2ogr -t_srs EPSG:4326"
+            "{option}: a unit of {crs} is {unit} degrees, but one degree is needed: convert the \
+             points to another system, as by ogr2ogr -t_srs EPSG:4326"
         );
     }
     Ok(())
 }
 
-/// What is to be said where distances are counted in the units of a system, and these are angles.
+/// Returns a note if distances are in the units of a system and these are angles.
 pub fn note_on_degrees(crs: Option<&Crs>) -> Option<String> {
     let unit = angle(crs?.degrees_per_unit()?);
     Some(format!(
@@ -163,7 +163,7 @@ pub fn note_on_degrees(crs: Option<&Crs>) -> Option<String> {
     ))
 }
 
-/// The cell size where none is given: 1 in metres and in units of which nothing is known, 3 in feet.
+/// Returns the default cell size: 1 in metres and in unknown units, 3 in feet.
 ///
 /// # Errors
 /// The coordinates are degrees or other angles, for which no default fits. The error suggests a size.
@@ -179,10 +179,10 @@ pub fn default_resolution(crs: Option<&Crs>) -> Result<f64> {
     Ok(if crs.and_then(Crs::metres_per_unit).is_some_and(is_foot) { 3.0 } else { 1.0 })
 }
 
-/// Refuses a default cell size that makes a grid of a few cells of many points.
+/// Refuses a default cell size that puts many points into a few cells.
 ///
 /// # Errors
-/// As stated above, with a suggestion: about one point a cell.
+/// The cell size is too large; the error suggests one with about one point a cell.
 pub fn check_default(grid: &GridSpec, bounds: &Bounds, points: usize) -> Result<()> {
     const FEW: u32 = 8;
     if grid.width >= FEW || grid.height >= FEW || grid.cells() >= points as u64 {
@@ -203,7 +203,7 @@ pub fn check_default(grid: &GridSpec, bounds: &Bounds, points: usize) -> Result<
     )
 }
 
-/// The number 1, 2 or 5 times a power of ten that is next to a positive one.
+/// Returns the number nearest to a positive one that is 1, 2 or 5 times a power of ten.
 pub fn round(value: f64) -> f64 {
     let power = value.log10().floor() as i32;
     let steps = [1.0, 2.0, 5.0, 10.0];

@@ -1,4 +1,4 @@
-//! The command line, and what can be checked before any work starts.
+//! The command line, and the checks before any work starts.
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -30,22 +30,22 @@ pub struct Args {
 pub enum Command {
     /// Build the index of a raster
     Build(BuildArgs),
-    /// Find the cells of one or several rasters whose values lie in ranges
+    /// Find cells whose values lie in ranges, in one or several rasters
     Query(QueryArgs),
-    /// Say what an index holds
+    /// Print what an index holds
     Info(InfoArgs),
-    /// Cut a raster into tiles that fit the memory, each a job of its own
+    /// Divide a raster into tiles that fit the memory, each a job of its own
     Plan(PlanArgs),
-    /// Make one tile of a plan, or all that are not there yet
+    /// Make one tile of a plan, or all tiles that are still missing
     Run(RunTileArgs),
-    /// Put the tiles of a plan together: the index of the whole
+    /// Merge the tiles of a plan into the index of the whole raster
     Merge(MergeArgs),
 }
 
 #[derive(clap::Args, Debug)]
 pub struct BuildArgs {
-    /// The raster (.tif, .vrt, .asc, .zarr, .npy, .npz, .png), or several of one that lie beside each other, or
-    /// catalogues of them (STAC .json, tile indexes). Without one, a seeded sample is made
+    /// The raster (.tif, .vrt, .asc, .zarr, .npy, .npz, .png), or several adjacent rasters of one type, or catalogues
+    /// of them (STAC .json, tile indexes). Without a raster, the program makes a random sample
     #[arg(value_name = "RASTER")]
     pub rasters: Vec<PathBuf>,
     #[command(flatten)]
@@ -53,11 +53,11 @@ pub struct BuildArgs {
     /// The array of an NPZ archive [default: mask, or the only one]
     #[arg(long, value_name = "NAME")]
     pub array: Option<String>,
-    /// Boundaries of bins, rising, with commas between; up to 255, and 65,534 of values of 32 and 64 bits [default: the
+    /// Boundaries of bins, rising, separated by commas: up to 255, or 65,534 for values of 32 and 64 bits [default: the
     /// values themselves]
     #[arg(long, value_name = "A,B,C", value_delimiter = ',', allow_hyphen_values = true)]
     pub bins: Vec<Number>,
-    /// As many bins with about as many cells each, of values of any type
+    /// Make this many bins with about as many cells each, for values of any type
     #[arg(long, value_name = "N", value_parser = count, conflicts_with = "bins")]
     pub quantiles: Option<usize>,
     /// The value that stands for NODATA [default: what the file says, or GDAL's .aux.xml beside it; NaN always does]
@@ -66,7 +66,7 @@ pub struct BuildArgs {
     /// The index
     #[arg(short, long, value_name = "PATH", default_value = "index.ccq")]
     pub output: PathBuf,
-    /// Cells on a side of the sample
+    /// Number of cells along a side of the sample
     #[arg(long, value_name = "N", value_parser = count, default_value = "1024")]
     pub sample_side: usize,
     /// Seed of the sample
@@ -81,19 +81,20 @@ pub struct QueryArgs {
     /// The index
     #[arg(value_name = "TREE")]
     pub tree: PathBuf,
-    /// The raster that TREE was built from, where the range cuts through bins; of rasters beside each other each, one
-    /// after the other, or a catalogue of them
+    /// The raster that TREE was built from, needed if the range cuts through bins. If TREE covers several adjacent
+    /// rasters, give all of them, or a catalogue of them
     #[arg(long, value_name = "RASTER")]
     pub raster: Vec<PathBuf>,
     #[command(flatten)]
     pub catalogues: CatalogueArgs,
-    /// The raster that an index of --and was built from, where its range cuts through bins; may be given several times
+    /// The raster that an index of --and was built from, needed if that index's range cuts through bins; may be given
+    /// several times
     #[arg(long, num_args = 2, value_names = ["TREE", "RASTER"])]
     pub raster_of: Vec<PathBuf>,
     /// The array of an NPZ archive [default: mask, or the only one]
     #[arg(long, value_name = "NAME")]
     pub array: Option<String>,
-    /// The value that stands for NODATA in the rasters, where the index was built with another than its file says
+    /// The value that stands for NODATA in the rasters, if the index was built with another value than the file states
     #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
     pub nodata: Option<Number>,
     /// Values from the first on and below the second, such as 10,20 or 10,inf [default: any]
@@ -102,10 +103,10 @@ pub struct QueryArgs {
     /// Values that are one of these classes, whole numbers from 0 to 62, such as 1,4,7 [default: any]
     #[arg(long, value_name = "A,B,C", value_delimiter = ',', value_parser = class)]
     pub classes: Vec<u32>,
-    /// Say the sum and the mean of the values that are found, of an index without bins
+    /// Print the sum and the mean of the found values; not for an index with bins
     #[arg(long)]
     pub sum: bool,
-    /// Rows and columns from the first on and before the second [default: all]
+    /// First row and column, then the row and column after the last [default: all]
     #[arg(long, value_name = "ROW0,COL0,ROW1,COL1")]
     pub window: Option<Rectangle>,
     /// The rectangle of the ground whose cells count, in the units of the index's place; a cell that it cuts counts
@@ -117,18 +118,20 @@ pub struct QueryArgs {
         conflicts_with = "window"
     )]
     pub bounds: Option<Extent>,
-    /// Another index and its range, which a cell must satisfy as well; may be given several times. Its cells may be of
-    /// another size: the finest are found, and a coarser cell counts for those whose centres lie in it
+    /// Another index and its range, which a cell must satisfy as well; may be given several times. Its cells may have
+    /// another size: the query finds the finest cells, and a coarser cell counts for all finer cells whose centres lie
+    /// in it
     #[arg(long, num_args = 2, value_names = ["TREE", "LO,HI"], allow_hyphen_values = true)]
     pub and: Vec<String>,
-    /// What is found: rectangles of cells (.geojson, .parquet, .csv), or cells (.npy, .png); may be given several times
+    /// Where to write the found cells: as rectangles (.geojson, .parquet, .csv), or as an array or picture (.npy,
+    /// .png); may be given several times
     #[arg(short, long, value_name = "PATH")]
     pub output: Vec<PathBuf>,
-    /// The connected regions of the cells that are found, with area and number of cells: outlines with holes (.geojson,
-    /// .parquet), or a table (.csv)
+    /// Where to write the connected regions of found cells, with area and number of cells: outlines with holes
+    /// (.geojson, .parquet), or a table (.csv)
     #[arg(long, value_name = "PATH")]
     pub regions: Option<PathBuf>,
-    /// Which cells are connected: those that share a side (4), or a corner as well (8)
+    /// Which cells are connected: cells that share a side (4), or a side or a corner (8)
     #[arg(long, value_name = "4|8", default_value = "4", value_parser = connectivity, requires = "regions")]
     pub connectivity: Connectivity,
     #[command(flatten)]
@@ -168,7 +171,7 @@ Exit status: 0 where all went well, 2 where something was wrong, 130 where it wa
 standard error says what, and no unfinished file is left.";
 
 impl BuildArgs {
-    /// Checks what clap does not, in particular that the output can be written.
+    /// Checks what clap cannot check, above all that the program can write its output.
     pub fn check(&self) -> Result<()> {
         let path = &self.output;
         ensure!(ending(path) == "ccq", "--output {}: the name must end in .ccq", path.display());
@@ -197,7 +200,7 @@ pub enum Kind {
 }
 
 impl QueryArgs {
-    /// Checks what clap does not, in particular that the outputs can be written.
+    /// Checks what clap cannot check, above all that the program can write its outputs.
     pub fn check(&self) -> Result<()> {
         let mut inputs = vec![self.tree.clone()];
         inputs.extend(self.rasters()?.read());
@@ -215,7 +218,8 @@ impl QueryArgs {
         let has_raster = !(self.raster.is_empty() && self.raster_of.is_empty());
         ensure!(
             self.nodata.is_none() || has_raster,
-            "--nodata is for --raster and --raster-of: give one of them, or leave out --nodata, since an index keeps its own"
+            "--nodata belongs to --raster or --raster-of: give one of these, or leave out \
+             --nodata, since an index keeps its own"
         );
         let mut outputs: Vec<&Path> = self.output.iter().map(PathBuf::as_path).collect();
         for path in &outputs {
@@ -234,7 +238,7 @@ impl QueryArgs {
         Ok(())
     }
 
-    /// Whether an output needs to know of each cell whether it is found.
+    /// Whether an output lists the cells one by one.
     pub fn needs_cells(&self) -> bool {
         let of_cells = |path: &PathBuf| matches!(kind(path), Ok(Kind::Npy | Kind::Png));
         self.sum || self.regions.is_some() || self.output.iter().any(of_cells)
@@ -264,8 +268,9 @@ impl QueryArgs {
             let is_finest = if path == self.tree { "" } else { ", the finest of the indices" };
             ensure!(
                 row0 < row1 && column0 < column1 && all.holds(window),
-                "--window {row0},{column0},{row1},{column1}: {name}{is_finest} has {} rows and {} columns, and a window ends after it begins \
-                 and lies within; --bounds takes coordinates",
+                "--window {row0},{column0},{row1},{column1}: {name}{is_finest} has {} rows and {} \
+                 columns: a window must end after it begins, and lie within these; for \
+                 coordinates, use --bounds",
                 all.row1,
                 all.column1
             );
@@ -280,7 +285,7 @@ impl QueryArgs {
         cells_of_bounds(&bounds, place).map(Some).with_context(|| {
             let its = place.bounds();
             format!(
-                "{option}: {name} lies at {},{},{},{}, no cell is in both",
+                "{option}: no cell lies within, since {name} lies at {},{},{},{}",
                 its.min_x, its.min_y, its.max_x, its.max_y
             )
         })
@@ -342,7 +347,7 @@ fn cells_of_bounds(bounds: &Bounds, place: &Place) -> Option<Window> {
     Window { row0, column0, row1, column1 }.and(Window::of(&place.grid))
 }
 
-/// The format that an output's name asks for.
+/// The format that an output's name means.
 pub fn kind(path: &Path) -> Result<Kind> {
     Ok(match ending(path).as_str() {
         "geojson" => Kind::GeoJson,
@@ -371,9 +376,13 @@ impl FromStr for Range {
         let number = |word: &str| word.parse::<Number>().map_err(|error| error.to_string());
         let (low, high) = (number(low)?, number(high)?);
         if low.is_nan() || high.is_nan() {
-            return Err(format!("\"{text}\" has an end that is not a number"));
+            return Err(format!("\"{text}\": one of the two is not a number"));
         }
-        if low <= high { Ok(Self(low, high)) } else { Err(format!("{low} is above {high}")) }
+        if low <= high {
+            Ok(Self(low, high))
+        } else {
+            Err(format!("the lower end {low} is above the upper end {high}"))
+        }
     }
 }
 

@@ -95,13 +95,13 @@ impl Indices {
         let (name, finest) = (self.first.path.display(), self.finest(grid).path.display());
         ensure!(
             grid == self.first.tree.grid(),
-            "--sum: it is that of {name}, whose cells are larger than those of {finest}, which are found: ask {finest} first, and {name} \
-             by --and"
+            "--sum adds up cells of {name}, but the query finds the smaller cells of {finest}: \
+             give {finest} first, and {name} by --and"
         );
         Ok(())
     }
 
-    /// What says which cells are in ranges that cut through bins, in words: a raster of each such index.
+    /// In words, the option that gives the rasters of indices whose ranges cut through bins.
     pub fn remedy(&self) -> String {
         let cut: Vec<String> = self.all().filter_map(Asked::cut).collect();
         cut.join("; ")
@@ -120,7 +120,7 @@ impl Asked {
         let (name, has_values) = (self.path.display(), self.tree.summary().bins.is_empty());
         ensure!(
             has_values,
-            "{option}: {name} has the numbers of bins, not values: build it without bins"
+            "{option}: {name} holds numbers of bins, not values: build it without bins"
         );
         Ok(())
     }
@@ -217,7 +217,8 @@ impl Asked {
         let index = self.path.display();
         let Some((path, (row, column))) = found else {
             bail!(
-                "{index} has a value in row {row}, column {column}, and none of the rasters has that cell"
+                "{index} has a value in row {row}, column {column}, but none of the rasters has \
+                 that cell"
             );
         };
         bail!(

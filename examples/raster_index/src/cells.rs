@@ -54,7 +54,7 @@ fn nodata_in(cells: &str, nodata: Number) -> Number {
 }
 
 /// Returns what cells have where the values of rasters have NODATA. Their types may lack the number that the user
-/// gives. `None` if NaN alone stands for NODATA, as where a decimal means another float in each of two types.
+/// gives. `None` if only NaN stands for NODATA, as when a decimal means different floats in two types.
 pub fn nodata_of_cells(
     cells: &str,
     rasters: &[(&Path, SampleType)],
@@ -102,7 +102,9 @@ pub fn cells_of_all(
             Err(error) => failed = Some(error),
         }
     }
-    Err(failed.unwrap_or_else(|| anyhow!("{}: an index has no such values", first.display())))
+    Err(failed.unwrap_or_else(|| {
+        anyhow!("{}: an index cannot hold values of this type", first.display())
+    }))
 }
 
 /// Says that values of two types have no type of cells in common, and which type to give both.
@@ -119,8 +121,8 @@ fn of_two_types((a, one): (&Path, SampleType), (b, other): (&Path, SampleType)) 
         false => "Int32",
     };
     anyhow!(
-        "{} has values of type {other}, {} of type {one}, and rasters of one index have one type: `gdal_translate -ot {common}` gives both \
-         one",
+        "{} has values of type {other}, {} of type {one}, and the rasters of an index must have \
+         one type: `gdal_translate -ot {common}` converts both",
         b.display(),
         a.display()
     )
@@ -140,7 +142,7 @@ fn beside_another(error: anyhow::Error, beside: Option<&(&Path, SampleType)>) ->
 pub struct Part<'a> {
     /// The raster's file.
     pub path: &'a Path,
-    /// What stands for NODATA among its values.
+    /// The value that stands for NODATA in it.
     pub nodata: Option<Number>,
     /// Its first row and column in the raster.
     pub corner: (usize, usize),
@@ -168,7 +170,7 @@ impl Part<'_> {
             (values, _) if cells_of(values.sample_type()).contains(&cells) => None,
             (values, _) => {
                 let (path, found) = (self.path.display(), values.sample_type());
-                bail!("{path} has values of type {found}, the index is of {cells}")
+                bail!("{path} has values of type {found}, but the index has {cells}")
             }
         };
         let Some(at) = misfit else { return Ok(self.has_values(values)) };
@@ -180,11 +182,11 @@ impl Part<'_> {
             ),
             ArrayData::I64(v) => (Number::from(v[at]), "number them anew"),
             ArrayData::U64(v) => (Number::from(v[at]), "number them anew"),
-            _ => bail!("{}: a value has no cell of {cells}", self.path.display()),
+            _ => bail!("{}: a value does not fit cells of type {cells}", self.path.display()),
         };
         bail!(
-            "{}: its value {value} in row {row}, column {column} is no {cells}, the type of the index's cells: {how}, or give \
-             --nodata {value} if it stands for no value",
+            "{}: its value {value} in row {row}, column {column} does not fit {cells}, the type \
+             of the index's cells: {how}, or give --nodata {value} if it stands for no value",
             self.path.display()
         )
     }

@@ -5,8 +5,8 @@ use ccq_tree::Bound;
 use geo_io::{Number, SampleType};
 use gpu_core::Shortest;
 
-/// A number as a bound of cells: the float of their type that it rounds to, among integers the least that is not below
-/// it. A cell is below the number if it is below the bound.
+/// Converts a number to a bound of cells: for floats, the value that it rounds to; for integers, the least value that
+/// is not below it. A cell is below the number if it is below the bound.
 pub fn bound_in(cells: &str, number: Number) -> Bound {
     let rounded = match cells {
         "f32" => at_least(SampleType::F32, number),
@@ -36,7 +36,7 @@ pub fn number_of(bound: Bound) -> Number {
     bound.to_string().parse().unwrap_or_else(|_| bound.to_f64().into())
 }
 
-/// Refuses boundaries of bins that are no numbers, or do not rise.
+/// Refuses boundaries of bins that are not numbers, or do not rise.
 pub fn check_bins(bins: &[Number]) -> Result<()> {
     for (number, bin) in (1..).zip(bins) {
         ensure!(!bin.is_nan(), "--bins: boundary {number} of {} is not a number", bins.len());
@@ -45,7 +45,8 @@ pub fn check_bins(bins: &[Number]) -> Result<()> {
         let (before, bin) = (pair[0], pair[1]);
         ensure!(
             before < bin,
-            "--bins: boundary {number}, {bin}, is not above the one before, {before}: boundaries rise"
+            "--bins: boundary {number}, {bin}, is not above the previous one, {before}: \
+             boundaries must rise"
         );
     }
     Ok(())
@@ -57,7 +58,7 @@ pub fn shown(cells: &str, value: impl Into<Bound>) -> String {
     if cells == "f32" { Shortest(value.to_f64() as f32).to_string() } else { value.to_string() }
 }
 
-/// A value as JSON has it, exactly.
+/// A value as JSON, exactly.
 pub fn json(value: &Bound) -> serde_json::Value {
     number_of(*value).to_json()
 }

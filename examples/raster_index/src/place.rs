@@ -14,7 +14,7 @@ use crate::trees::Index;
 /// Where a raster's cells lie, and in which system.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Place {
-    /// The cells; of a raster whose cells are no squares, or whose rows do not run east, as if it lay nowhere.
+    /// The cells. If cells are not squares, or rows do not run east, this grid has no place on the ground.
     pub grid: GridSpec,
     /// The geotransform of such a raster.
     pub transform: Option<[f64; 6]>,
@@ -25,12 +25,12 @@ impl Place {
     /// The place of cells that an index keeps.
     ///
     /// # Errors
-    /// What it keeps is no place.
+    /// What it keeps is not a place.
     pub fn of_index(path: &Path, tree: &dyn Index) -> Result<Self> {
         let Kept { system, transform } = Kept::of_index(path, tree.system())?;
         let crs = system.map(|system| system.crs()).transpose();
         let crs =
-            crs.with_context(|| format!("{}: its reference system is none", path.display()))?;
+            crs.with_context(|| format!("{}: its reference system is invalid", path.display()))?;
         Ok(Self { grid: *tree.grid(), transform, crs })
     }
 
@@ -146,8 +146,8 @@ pub fn place_of_all(places: &[(&Path, &Place)]) -> Result<Place> {
     let [(_, first)] = places else {
         if let Some((path, place)) = places.iter().find(|(_, place)| place.transform.is_some()) {
             bail!(
-                "{}: its cells are turned, mirrored or no squares ({place}): such a raster has an index of its own; gdalwarp makes one of \
-                 all of them",
+                "{}: its cells are turned, mirrored or not square ({place}): build an index of \
+                 this raster alone, or merge all rasters with gdalwarp",
                 path.display()
             );
         }
@@ -183,8 +183,8 @@ pub fn require_common_ground(first: Lying, second: Lying) -> Result<()> {
     for (path, place) in [first, second] {
         ensure!(
             place.transform.is_none(),
-            "{}: its cells are turned, mirrored or no squares ({place}): a query takes it with indices of the same cells only; gdalwarp \
-             makes a raster of squares",
+            "{}: its cells are turned, mirrored or not square ({place}): a query combines it \
+             only with indices of the same cells; gdalwarp makes square cells",
             path.display()
         );
     }
@@ -195,7 +195,7 @@ pub fn require_common_ground(first: Lying, second: Lying) -> Result<()> {
             && other.min_x < one.max_x
             && one.min_y < other.max_y
             && other.min_y < one.max_y,
-        "{} lies at {}, {} at {}: they have no ground in common",
+        "{} lies at {}, but {} lies at {}: they do not overlap",
         b.display(),
         show(&other),
         a.display(),
@@ -213,7 +213,7 @@ pub fn require_same_place(first: Lying, second: Lying) -> Result<()> {
     let (GridSpec { width, height, .. }, own) = (place.grid, its.grid);
     ensure!(
         (width, height) == (own.width, own.height),
-        "{b} has {width} x {height} cells, {a} {} x {}",
+        "{b} has {width} x {height} cells, but {a} has {} x {}",
         own.width,
         own.height
     );
@@ -226,7 +226,7 @@ pub fn require_same_place(first: Lying, second: Lying) -> Result<()> {
     let is_there = [(0, 0), (width, 0), (0, height)].into_iter().all(is_near);
     ensure!(
         is_there || place.is_nowhere() || its.is_nowhere(),
-        "{b} has its {place}, {a} its {its}: they lie elsewhere"
+        "{b} has its {place}, but {a} has its {its}: they do not lie at the same place"
     );
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Asking indices: where values lie in ranges, and writing what is found.
+//! Searches indices for values in ranges, and writes the results.
 
 use std::path::{Path, PathBuf};
 
@@ -48,7 +48,7 @@ pub fn query(args: &QueryArgs) -> Result<()> {
     report_found(&mut report, &total, finest, first);
     if total.unsure > 0 {
         let (unsure, remedy) = (total.unsure, indices.remedy());
-        report.note(format_args!("{unsure} more cells may be in the range: {remedy}"));
+        report.note(format_args!("{unsure} more cells may lie in the range: {remedy}"));
     }
     if args.sum {
         let sum = stages.run("sum", |_| first.tree.sum(&conditions, &query))?;
@@ -121,7 +121,7 @@ fn report_found(report: &mut Report, total: &Count, finest: &Asked, first: &Aske
     if finest.tree.grid() != first.tree.grid() {
         let GridSpec { width, height, cell_size, .. } = finest.tree.grid();
         report.note(format_args!(
-            "{} has the finest cells, {width} x {height} of {cell_size}: of those are the cells that are found",
+            "the query finds cells of {}, the finest: {width} x {height} cells of {cell_size}",
             finest.path.display()
         ));
     }
@@ -149,7 +149,7 @@ fn note_systems(report: &mut Report, written: &[PathBuf], crs: Option<&Crs>) {
     for path in written.iter().filter(|path| ending(path) == "geojson") {
         let name = path.display();
         if let Some(crs) = unnamed_heights.filter(|_| is_named) {
-            report.note(format_args!("{name} names the horizontal part alone of {crs}"));
+            report.note(format_args!("{name} names only the horizontal part of {crs}"));
         }
         if !is_named {
             let why = if crs.is_some() { "this one has no code" } else { "the index has none" };
@@ -160,7 +160,7 @@ fn note_systems(report: &mut Report, written: &[PathBuf], crs: Option<&Crs>) {
     }
 }
 
-/// What was found, to be written.
+/// The found cells, for writing.
 struct Results<'a> {
     conditions: &'a [Condition<'a>],
     query: &'a Query,

@@ -21,19 +21,20 @@ impl<'a> Regions<'a> {
     /// Regions with their areas.
     ///
     /// # Errors
-    /// Rows in degrees that are no parallels: what their cells measure is not known.
+    /// The index is in degrees, but its rows do not run along parallels, so the area of cells is unknown.
     pub fn new(found: &'a ccq_tree::Regions, place: &'a Place) -> Result<Self> {
         let is_measured =
             place.is_along_axes() || place.crs.as_ref().and_then(Crs::degrees_per_unit).is_none();
         ensure!(
             is_measured,
-            "--regions: the index lies in degrees, and its rows are not parallels ({place}): gdalwarp makes a raster whose rows are"
+            "--regions: the index is in degrees, but its rows do not run along parallels \
+             ({place}): gdalwarp makes a raster whose rows do"
         );
         let areas = areas(found, place);
         Ok(Self { found, place, areas })
     }
 
-    /// Writes them with their numbers, cells and areas.
+    /// Writes the regions with their numbers, cells and areas.
     pub fn write(&self, output: Output<'_>) -> Result<()> {
         let (regions, areas) = (self.found.regions(), &self.areas);
         if ending(output.path) == "csv" {

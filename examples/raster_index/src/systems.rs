@@ -13,7 +13,8 @@ pub fn require_same(a: (&Path, Option<&Crs>), b: (&Path, Option<&Crs>)) -> Resul
     let Err(why) = of_a.compare(of_b) else { return Ok(()) };
     let (a, b) = (a.display(), b.display());
     bail!(
-        "{b} is in {of_b}, {a} in {of_a} ({why}): `gdalwarp -t_srs` brings a raster into the other's system"
+        "{b} is in {of_b}, but {a} is in {of_a} ({why}): `gdalwarp -t_srs` converts a raster to \
+         the other's system"
     )
 }
 
@@ -37,7 +38,7 @@ pub fn kept_or_noted(crs: &Crs, notes: &mut Vec<String>) -> Option<System> {
     kept
 }
 
-/// What an index keeps as text: a system, and the geotransform of cells that are no squares. Without the latter it is
+/// What an index keeps as text: a system, and the geotransform of cells that are not squares. Without the latter it is
 /// the system alone.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
@@ -67,7 +68,7 @@ impl Kept {
         let kept = alone.map(|system| Self { system: Some(system), transform: None });
         let kept = kept.or_else(|_| serde_json::from_str::<Self>(text));
         let kept = kept.ok().filter(|kept| *kept != Self::default());
-        kept.with_context(|| format!("{}: its reference system is none", path.display()))
+        kept.with_context(|| format!("{}: its reference system is invalid", path.display()))
     }
 }
 

@@ -23,7 +23,7 @@ pub struct How {
     pub cells: String,
     /// Boundaries of bins.
     pub bins: Vec<Number>,
-    /// What stands for NODATA among the cells, but for NaN.
+    /// The value that stands for NODATA among the cells, besides NaN.
     pub nodata: Option<Number>,
 }
 
@@ -43,7 +43,10 @@ impl How {
         match self.is_coded() {
             true => {
                 let (bins, most) = (self.bins.len() + 1, MAX_CODED_BINS);
-                ensure!(bins <= most, "--bins: {bins} bins, where 1 to {most} can be");
+                ensure!(
+                    bins <= most,
+                    "--bins: {bins} bins: the number of bins must be from 1 to {most}"
+                );
             }
             false => self.params().check()?,
         }
@@ -98,7 +101,8 @@ pub trait Index: Send {
     fn condition(&self) -> Condition<'_>;
     /// Where the cells of some classes lie, of an index without bins.
     fn class_set(&self, set: u64) -> ccq_tree::Result<ClassSet>;
-    /// The sum of the values of the cells that satisfy all conditions, of which the first is this index's.
+    /// Returns the sum of the values of all cells that satisfy all conditions; the first condition must be of this
+    /// index.
     fn sum(&self, conditions: &[Condition<'_>], query: &Query) -> Result<Option<Sum>>;
     fn write_to(&self, to: &mut dyn Write) -> io::Result<()>;
     fn summary(&self) -> Summary;
@@ -300,7 +304,7 @@ pub fn tree_of(
         Values::I32(values) => plain!(values),
         Values::U32(values) => plain!(values),
         Values::F32(values) => plain!(values),
-        _ => bail!("no node of an index holds {cells}"),
+        _ => bail!("an index cannot hold {cells}"),
     }
 }
 

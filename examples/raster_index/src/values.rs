@@ -23,9 +23,9 @@ pub enum Values {
 /// A type of values that indices have.
 pub trait ValueType: Summed {
     const SAMPLES: SampleType;
-    /// The value that a number is.
+    /// The value that equals a number.
     fn of_number(number: Number) -> Option<Self>;
-    /// Values of this type.
+    /// The values, as a vector of this type.
     fn own(values: Values) -> Option<Vec<Self>>;
     /// The opposite.
     fn any(own: Vec<Self>) -> Values;
@@ -99,7 +99,7 @@ macro_rules! of_cells {
             "i32" => of_type!($T, i32, $result),
             "u32" => of_type!($T, u32, $result),
             "f32" => of_type!($T, f32, $result),
-            other => bail!("no node of an index holds {other}"),
+            other => bail!("an index cannot hold {other}"),
         }
     };
 }
@@ -124,7 +124,7 @@ impl Values {
         of_each!(self, _, T => T::NAME)
     }
 
-    /// The value, alone, of cells that lie in none of the rasters beside each other, which are of a type.
+    /// The NODATA value of cells that lie in none of the adjacent rasters, as cells of a type.
     pub fn fill(
         cells: &str,
         nodata: Option<Number>,
@@ -139,7 +139,7 @@ impl Values {
         of_each!(self, values, T => values.get(cell).map(|value| number_of(value.bound())))
     }
 
-    /// The first value as often as said.
+    /// The first value, repeated this many times.
     pub fn repeated(&self, count: usize) -> Result<Self> {
         Ok(of_each!(self, values, T => {
             let first = values.first().context("there is no value")?;
@@ -147,7 +147,7 @@ impl Values {
         }))
     }
 
-    /// Puts a part in its place, from a row and a column on; both have so many columns.
+    /// Copies a part into the whole, from a row and a column on; each has the given number of columns.
     pub fn paste(
         &mut self,
         part: Self,
@@ -158,7 +158,7 @@ impl Values {
         let [columns, of_part] = [columns, of_part].map(|columns| columns as usize);
         of_each!(self, values, T => {
             let part = <T as ValueType>::own(part);
-            let part = part.with_context(|| format!("values of type {from} beside those of type {to}"))?;
+            let part = part.with_context(|| format!("values of type {from} do not fit beside values of type {to}"))?;
             let lines = values.chunks_exact_mut(columns).skip(row as usize);
             for (line, part) in lines.zip(part.chunks_exact(of_part)) {
                 line[column as usize..][..of_part].copy_from_slice(part);
@@ -167,7 +167,7 @@ impl Values {
         Ok(())
     }
 
-    /// One raster of those beside each other, all of a type, whose gaps are NODATA.
+    /// Joins adjacent rasters of one type into one, with NODATA between them.
     pub fn put_together(
         cells: &str,
         nodata: Option<Number>,
@@ -177,7 +177,7 @@ impl Values {
             let own = parts.into_iter().map(|(values, grid)| {
                 let other = values.cells();
                 let own = <T as ValueType>::own(values);
-                Ok((own.with_context(|| format!("cells of {other} beside those of {cells}"))?, grid))
+                Ok((own.with_context(|| format!("cells of type {other} do not fit beside cells of type {cells}"))?, grid))
             });
             let own = own.collect::<Result<Vec<_>>>()?;
             let views = own.iter().map(|(values, grid)| GridView::new(values, *grid));
@@ -188,7 +188,7 @@ impl Values {
         }))
     }
 
-    /// Boundaries of so many bins with about as many cells each.
+    /// Boundaries of this many bins with about as many cells each.
     pub fn quantiles(
         &self,
         grid: GridSpec,

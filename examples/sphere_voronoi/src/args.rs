@@ -1,4 +1,4 @@
-//! The command line, and what can be checked before any work starts.
+//! The command line, and the checks before any work starts.
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -11,7 +11,8 @@ use sphere_qtm::{Baseline, Latitude, Level, MAX_LEVEL, Method, Params};
 
 use crate::ids::Grid;
 
-/// Whose is every cell of the globe? The nearest site, by great-circle distance, of each triangle of a mesh.
+/// Find the nearest site of every cell of the globe. Cells are the triangles of a mesh; distances are along great
+/// circles.
 #[derive(Parser, Debug)]
 #[command(name = "sphere_voronoi", version, after_help = AFTER_HELP)]
 pub struct Args {
@@ -19,13 +20,14 @@ pub struct Args {
     /// .parquet, .fgb, .gpkg, .shp), whose edges are arcs of great circles
     #[arg(value_name = "SITES")]
     pub sites: Option<PathBuf>,
-    /// A table's columns of longitudes and latitudes in degrees, by name, or by number where no name is that number
+    /// A table's columns of longitudes and latitudes in degrees, by name, or by number if no column has that number as
+    /// its name
     #[arg(long, value_name = "LON,LAT", default_value = "lon,lat")]
     pub columns: Columns,
     /// Level of the mesh: it has 8 x 4^LEVEL cells
     #[arg(long, default_value_t = 9, value_parser = clap::value_parser!(u32).range(0..=i64::from(MAX_LEVEL)))]
     pub level: u32,
-    /// The latitude on the sphere that a geodetic one, as files have it, becomes
+    /// How the geodetic latitudes in files become latitudes on the sphere
     #[arg(long = "latitude", value_enum, default_value_t = Kind::Authalic)]
     pub kind: Kind,
     /// How the nearest sites are found; the result is the same
@@ -74,7 +76,7 @@ pub struct Args {
     pub map_width: u32,
     #[command(flatten)]
     pub run: RunArgs,
-    /// Sites of the sample
+    /// Number of sites in the sample
     #[arg(long, hide = true, default_value_t = 1000, conflicts_with = "sites")]
     pub sample_sites: u32,
     /// Seed of the sample
@@ -97,7 +99,7 @@ one line on standard error says what, and no unfinished file is left.";
 pub enum How {
     /// The fastest
     Auto,
-    /// By lists of candidates, level by level
+    /// Lists of candidates, level by level
     Pruned,
     /// All pairs, several cells a thread
     Registers,
@@ -112,16 +114,16 @@ pub enum How {
 /// `--latitude`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Kind {
-    /// Areas are kept
+    /// Authalic latitude, which keeps areas
     Authalic,
     /// The direction from the centre of the Earth
     Geocentric,
-    /// As it is, up to 22 km off
+    /// The geodetic latitude unchanged, up to 22 km off
     Geodetic,
 }
 
 impl Kind {
-    /// As the library has it.
+    /// Returns the library's value.
     pub fn latitude(self) -> Latitude {
         match self {
             Self::Authalic => Latitude::Authalic,
@@ -134,9 +136,9 @@ impl Kind {
 /// `--projection`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Projection {
-    /// Longitudes to the right, latitudes upward
+    /// Equirectangular: longitudes to the right, latitudes upward
     Equirectangular,
-    /// The globe from far away
+    /// Orthographic: the globe from far away
     Orthographic,
 }
 
@@ -156,7 +158,7 @@ impl Args {
         all
     }
 
-    /// Checks what clap does not, in particular that the outputs can be written.
+    /// Checks what clap cannot check, above all that the program can write its outputs.
     pub fn check(&self) -> Result<()> {
         ensure!(self.sample_sites > 0, "--sample-sites 0: a diagram needs a site");
         let outputs = self.outputs();
@@ -193,7 +195,7 @@ impl Args {
         if is_sample { self.run.existing_example() } else { self.run.existing() }
     }
 
-    /// The files that were written.
+    /// The files that the program has written.
     pub fn written(&self) -> Vec<PathBuf> {
         self.outputs().into_iter().map(|(_, path, _)| path.to_owned()).collect()
     }
@@ -220,7 +222,7 @@ pub struct Columns {
 }
 
 impl Columns {
-    /// As geo-io takes them: there is no third that matters.
+    /// Returns the columns for geo-io; a third column does not matter.
     pub fn names(&self) -> CsvColumns {
         let (x, y) = (self.longitude.clone(), self.latitude.clone());
         CsvColumns::new([x, y.clone(), y])

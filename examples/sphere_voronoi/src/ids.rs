@@ -14,7 +14,8 @@ use serde_json::Value;
 /// The ids of NUNIQ: those of order 0 begin at 4, and each further order begins behind the one before, up to order 29.
 const NUNIQ: RangeInclusive<u64> = 4..=(1 << 62) - 1;
 
-/// `--ids`: a grid, and a level of it. Ids of H3, A5 and NUNIQ carry their level, so that it may be left out.
+/// The value of `--ids`: a grid, and a level of it. Ids of H3, A5 and NUNIQ include their level, so the option may omit
+/// it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Grid {
     /// Hexagons, by H3's resolution. An id is written in hexadecimal digits.
@@ -66,14 +67,14 @@ impl Grid {
         })
     }
 
-    /// Reads ids from a column of a table, of this level where there is one.
+    /// Reads ids from a column of a table; if a level is given, all ids must have it.
     ///
     /// # Errors
     /// The errors of the table. A row has no id, or an id of another grid or level.
     pub fn read(self, path: &Path, column: &str) -> Result<Vec<u64>> {
         let values = geo_io::read_column(path, column)?;
         let name = path.display();
-        ensure!(!values.is_empty(), "{name} has no rows, so no cells");
+        ensure!(!values.is_empty(), "{name} has no rows, so it names no cells");
         let named =
             |(row, value)| self.id(value).with_context(|| format!("{name}, row {}", row + 1));
         let ids = values.iter().enumerate().map(named).collect::<Result<Vec<u64>>>()?;
@@ -81,7 +82,7 @@ impl Grid {
         let is_h3 = |&id: &u64| CellIndex::try_from(id).is_ok();
         ensure!(
             !matches!(self, Self::A5(_)) || !ids.iter().all(is_h3),
-            "{name}: its column \"{column}\" has ids of H3, and --ids says a5: give --ids h3"
+            "{name}: its column \"{column}\" has ids of H3, but --ids says a5: give --ids h3"
         );
         Ok(ids)
     }
@@ -92,7 +93,7 @@ impl Grid {
             Self::H3(_) | Self::A5(_) => "hexadecimal digits, or a whole number of 64 bits",
             Self::Healpix(_) | Self::HealpixNuniq(_) => "a whole number that is not negative",
         };
-        let none = || anyhow!("{value} is no id: expected {expected}");
+        let none = || anyhow!("{value} is not an id: expected {expected}");
         let id = match value {
             Value::Number(number) => {
                 // What databases without unsigned numbers make of large ids, which HEALPix has none of.
@@ -129,7 +130,7 @@ impl Grid {
         let (asked, found, grid) = match self {
             Self::H3(level) => {
                 let cell =
-                    CellIndex::try_from(id).map_err(|_| anyhow!("{text} is no cell of H3"))?;
+                    CellIndex::try_from(id).map_err(|_| anyhow!("{text} is not a cell of H3"))?;
                 (
                     level.map(|level| u8::from(level).into()),
                     u8::from(cell.resolution()).into(),
@@ -138,13 +139,16 @@ impl Grid {
             }
             Self::Healpix(depth) => {
                 let last = cdshealpix::n_hash(depth) - 1;
-                ensure!(id <= last, "{text} is no cell of healpix:{depth}, whose last is {last}");
+                ensure!(
+                    id <= last,
+                    "{text} is not a cell of healpix:{depth}, whose last cell is {last}"
+                );
                 return Ok(());
             }
             Self::HealpixNuniq(order) => {
                 ensure!(
                     NUNIQ.contains(&id),
-                    "{text} is no id of NUNIQ: these go from {} to {}",
+                    "{text} is not an id of NUNIQ: ids go from {} to {}",
                     NUNIQ.start(),
                     NUNIQ.end()
                 );
@@ -152,13 +156,14 @@ impl Grid {
             }
             Self::A5(level) => {
                 let is_one = a5::is_valid_cell(id) && id != a5::WORLD_CELL;
-                ensure!(is_one, "{text} is no cell of A5");
+                ensure!(is_one, "{text} is not a cell of A5");
                 (level, a5::get_resolution(id), "a5")
             }
         };
         match asked {
             Some(level) if level != found => bail!(
-                "{text} is a cell of level {found}, and --ids says {grid}:{level}: --ids {grid} takes cells of all levels"
+                "{text} is a cell of level {found}, but --ids says {grid}:{level}: --ids {grid} \
+                 takes cells of all levels"
             ),
             _ => Ok(()),
         }

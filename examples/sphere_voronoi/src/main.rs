@@ -1,7 +1,7 @@
 //! `sphere_voronoi`: sites on the globe in; the nearest site of each cell, regions, areas and a map out.
 //!
-//! The way from here to the kernel: [`voronoi`](sphere_qtm::voronoi) goes to crate sphere-qtm's `cpu` or `gpu`, which
-//! are siblings; the latter launches the kernels of `kernels-rs/src/sphere_qtm`.
+//! The path from here to the kernel: [`voronoi`](sphere_qtm::voronoi) calls the module `cpu` or `gpu` of the crate
+//! sphere-qtm; `gpu` launches the kernels of `kernels-rs/src/sphere_qtm`.
 
 mod args;
 mod ids;
@@ -62,7 +62,7 @@ fn run(args: &Args) -> Result<()> {
 }
 
 /// Sites in degrees, with geodetic latitudes. A site that is a shape has the place of its first point. A feature
-/// without geometry is no site: it has a number, and its place is NaN.
+/// without geometry is not a site: it has a number, and its place is NaN.
 #[derive(Default)]
 struct Sites {
     x: Vec<f64>,
@@ -72,7 +72,7 @@ struct Sites {
     numbers: Option<Vec<u32>>,
     /// The properties of the features, which their regions keep.
     properties: Vec<Properties>,
-    /// How they lie on the sphere.
+    /// How latitudes become latitudes on the sphere.
     latitude: Latitude,
 }
 
@@ -87,7 +87,7 @@ impl Sites {
         if geo_io::has_features(path)? {
             ensure!(
                 args.ids.is_none(),
-                "--ids: sites of {} are shapes, give points",
+                "--ids needs points, but {} has lines or polygons",
                 path.display()
             );
             return shapes::read(path, latitude, report);
@@ -110,7 +110,7 @@ impl Sites {
         require_degrees_of(path, cloud.crs.as_ref())?;
         report.input(path, &cloud.tally);
         if cloud.tally.kept < cloud.tally.read {
-            report.note("the number of a site counts the points that were kept, from 0");
+            report.note("a site's number counts the kept points, from 0");
         }
         cloud.notes.iter().for_each(|note| report.note(format_args!("{}: {note}", path.display())));
         let wrong = (0..cloud.x.len()).find(|&i| LonLat::new(cloud.x[i], cloud.y[i]).is_err());
@@ -169,12 +169,13 @@ impl Sites {
     }
 }
 
-/// Refuses sites whose coordinates are no longitudes and latitudes in degrees on the Earth.
+/// Refuses sites whose coordinates are not longitudes and latitudes in degrees on the Earth.
 fn require_degrees_of(path: &Path, crs: Option<&Crs>) -> Result<()> {
     let path = path.display();
     if let Some(crs) = crs.filter(|crs| !crs.is_geographic()) {
         bail!(
-            "{path}: its coordinates are in {crs}: write it in longitudes and latitudes, as by ogr2ogr -t_srs EPSG:4326"
+            "{path} is in {crs}: convert it to longitudes and latitudes, as by ogr2ogr -t_srs \
+             EPSG:4326"
         );
     }
     require_degrees(&path.to_string(), crs)
@@ -219,7 +220,9 @@ fn write(
     report.field("sites_without_cell", without);
     if without > 0 {
         let count = sites.count();
-        report.note(format_args!("{without} of {count} sites are no cell's nearest at this level"));
+        report.note(format_args!(
+            "{without} of {count} sites are not the nearest site of any cell at this level"
+        ));
     }
     if let Some(path) = &args.areas {
         let row = |i: usize| format!("{i},{},{},{}", sites.x[i], sites.y[i], areas[i]);

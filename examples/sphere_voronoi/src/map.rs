@@ -28,7 +28,7 @@ fn frame(centre: LonLat) -> [[f64; 3]; 3] {
 /// How the map shows the sphere.
 pub struct View {
     projection: Projection,
-    /// How the latitudes of an equirectangular map, which are geodetic, become those on the sphere.
+    /// How the geodetic latitudes of an equirectangular map become latitudes on the sphere.
     latitude: Latitude,
     frame: [[f64; 3]; 3],
     width: u32,
@@ -36,7 +36,7 @@ pub struct View {
 }
 
 impl View {
-    /// As the command line asks for it.
+    /// Returns the view of the map that the command line defines.
     pub fn new(args: &Args, latitude: Latitude) -> Self {
         let (projection, width, centre) = (args.projection, args.map_width, args.centre.0);
         let height = match projection {

@@ -9,7 +9,7 @@ use sphere_qtm::{Error, Latitude, LonLat, Shape, Shapes};
 
 use crate::{Sites, require_degrees_of};
 
-/// Reads the features of a file, and says what was taken of them.
+/// Reads the features of a file, and reports what it took from them.
 pub fn read(path: &Path, latitude: Latitude, report: &mut Report) -> Result<Sites> {
     let Features { shapes, crs, properties, notes, .. } = geo_io::read_features(path)?;
     notes.iter().for_each(|note| report.note(format_args!("{}: {note}", path.display())));
@@ -30,8 +30,8 @@ fn note_on_wide_edges(features: &[Option<Feature>], report: &mut Report) {
     if let Some(first) = features.iter().position(is_some) {
         let others = if features[first + 1..].iter().any(is_some) { " and others" } else { "" };
         report.note(format_args!(
-            "feature {first}{others}: an edge over more than 180 degrees of longitude goes the shorter way, across the \
-             antimeridian; give places along it for the other"
+            "feature {first}{others}: an edge over more than 180 degrees of longitude takes the \
+             shorter way, across the antimeridian; to force the longer way, add vertices along it"
         ));
     }
 }
@@ -62,8 +62,8 @@ fn note_on_mended(sites: &Sites, report: &mut Report) {
         let features = if count == 0 { "feature" } else { "features" };
         let more = if numbers.len() > SHOWN { " and others" } else { "" };
         report.note(format_args!(
-            "{features} {}{more}: polygons whose rings cross or touch, have no area, or lie outside are mended, as GDAL's \
-             make_valid does",
+            "{features} {}{more}: polygons had rings that cross, touch, have no area or lie \
+             outside: the program repaired them, as GDAL's make_valid does",
             shown.join(", ")
         ));
     }
@@ -82,7 +82,7 @@ fn sites(features: &[Option<Feature>], latitude: Latitude) -> Result<Sites> {
         };
         let mut first = None;
         let shape = shape(feature, latitude, &mut first).with_context(|| format!("feature {i}"))?;
-        let first = first.with_context(|| format!("feature {i} has no places"))?;
+        let first = first.with_context(|| format!("feature {i} has no vertices"))?;
         sites.x.push(first.longitude());
         sites.y.push(first.latitude());
         shapes.push(shape);
@@ -135,7 +135,7 @@ fn shape(feature: &Feature, how: Latitude, first: &mut Option<LonLat>) -> Result
         Feature::Several(all) => {
             all.iter().map(|one| shape(one, how, first)).collect::<Result<_>>()?
         }
-        other => bail!("{other:?} is no shape that this program knows"),
+        other => bail!("{other:?} is not a shape that this program knows"),
     };
     // One by itself is what it is.
     Ok(if several.len() == 1 { several.remove(0) } else { Shape::Several(several) })

@@ -252,7 +252,7 @@ fn sites_may_be_polygons_and_lines() {
     );
 }
 
-/// A feature without geometry is no site, and the others keep their numbers.
+/// A feature without geometry is not a site, and the others keep their numbers.
 #[test]
 fn features_without_geometry_are_passed_over() {
     let folder = tempfile::tempdir().unwrap();
@@ -316,7 +316,7 @@ fn polygons_that_cross_themselves_are_mended_and_said() {
         let run =
             ["a.geojson", "--level", "5", "--device", "cpu", "--overwrite", "--areas", "a.csv"];
         let said = PROGRAM.succeeds(here, &run);
-        assert_eq!(said.contains("feature 0: polygons whose rings"), name != "square", "{said}");
+        assert_eq!(said.contains("feature 0: polygons had rings"), name != "square", "{said}");
         let rows = std::fs::read_to_string(here.join("a.csv")).unwrap();
         let row = rows.lines().nth(1).unwrap();
         row.rsplit(',').next().unwrap().parse::<f64>().unwrap()
@@ -393,7 +393,7 @@ fn surveys_are_sites_in_degrees_alone() {
     bytes[first + length + 15] |= if is_extended { 4 } else { 128 };
     std::fs::write(&path, bytes).unwrap();
     let report = PROGRAM.succeeds(folder.path(), &run("degrees.las"));
-    assert!(report.contains("counts the points that were kept"), "{report}");
+    assert!(report.contains("counts the kept points"), "{report}");
     let sites = cells(&folder.path().join("cells.npy")).1;
     assert_eq!(sites.iter().max(), Some(&1));
 }
@@ -509,7 +509,7 @@ fn cells_of_other_grids_have_the_site_nearest_to_their_centres() {
     let shapes = r#"{"type":"Feature","properties":{},"geometry":{"type":"LineString","coordinates":[[0,0],[10,5]]}}"#;
     std::fs::write(folder.path().join("line.geojson"), shapes).unwrap();
     let arguments = ["line.geojson", "--ids", "h3:1", "-o", "x.csv"];
-    PROGRAM.fails(folder.path(), &arguments, &["line.geojson", "give points"]);
+    PROGRAM.fails(folder.path(), &arguments, &["line.geojson", "needs points"]);
 }
 
 /// Runs the program with more arguments and gives the rows of its table.
@@ -632,17 +632,21 @@ fn ids_that_are_none_are_refused_with_file_and_row() {
     }
     for (ids, table, words) in [
         ("h3:0", "mixed.csv", &["row 2", "level 1", "--ids h3 takes"][..]),
-        ("h3", "bad.csv", &["row 2", "8001ffffffffff0 is no cell of H3"]),
-        ("h3", "word.csv", &["row 1", "\"valley\" is no id"]),
+        ("h3", "bad.csv", &["row 2", "8001ffffffffff0 is not a cell of H3"]),
+        ("h3", "word.csv", &["row 1", "\"valley\" is not an id"]),
         ("h3", "gap.csv", &["row 2", "there is no id"]),
         ("h3", "none.csv", &["has no rows"]),
-        ("healpix:3", "pix.csv", &["row 2", "768 is no cell of healpix:3, whose last is 767"]),
-        ("healpix:3", "h3.csv", &["row 1", "is no id"]),
-        ("healpix-nuniq", "three.csv", &["row 2", "3 is no id of NUNIQ", "from 4 to 46"]),
-        ("healpix-nuniq", "below.csv", &["row 2", "\"-4\" is no id", "not negative"]),
-        ("healpix-nuniq", "beyond.csv", &["row 2", "4611686018427387904 is no id of NUNIQ"]),
-        ("healpix-nuniq", "longer.csv", &["row 1", "\"18446744073709551616\" is no id"]),
-        ("healpix-nuniq", "half.csv", &["row 1", "\"4.5\" is no id"]),
+        (
+            "healpix:3",
+            "pix.csv",
+            &["row 2", "768 is not a cell of healpix:3, whose last cell is 767"],
+        ),
+        ("healpix:3", "h3.csv", &["row 1", "is not an id"]),
+        ("healpix-nuniq", "three.csv", &["row 2", "3 is not an id of NUNIQ", "from 4 to 46"]),
+        ("healpix-nuniq", "below.csv", &["row 2", "\"-4\" is not an id", "not negative"]),
+        ("healpix-nuniq", "beyond.csv", &["row 2", "4611686018427387904 is not an id of NUNIQ"]),
+        ("healpix-nuniq", "longer.csv", &["row 1", "\"18446744073709551616\" is not an id"]),
+        ("healpix-nuniq", "half.csv", &["row 1", "\"4.5\" is not an id"]),
         (
             "healpix-nuniq:1",
             "orders.csv",
@@ -661,7 +665,7 @@ fn ids_that_are_none_are_refused_with_file_and_row() {
     geo_io::write_geoparquet(&here.join("below.parquet"), &columns, rows, None).unwrap();
     for grid in ["healpix:3", "healpix-nuniq"] {
         let signed = ["sites.csv", "--ids", grid, "--cells", "below.parquet", "-o", "x.csv"];
-        PROGRAM.fails(here, &signed, &["below.parquet, row 2: -7 is no id", "not negative"]);
+        PROGRAM.fails(here, &signed, &["below.parquet, row 2: -7 is not an id", "not negative"]);
     }
     for grid in ["h3", "healpix-nuniq"] {
         let no_level = ["sites.csv", "--ids", grid, "-o", "x.csv"];
@@ -736,6 +740,6 @@ fn sites_of_geoparquet_keep_their_columns_in_regions_and_neighbours() {
     PROGRAM.fails(
         here,
         &["utm.parquet", "-o", "u.npy"],
-        &["utm.parquet", "its coordinates are in EPSG:32631"],
+        &["utm.parquet", "utm.parquet is in EPSG:32631"],
     );
 }

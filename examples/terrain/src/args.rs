@@ -1,4 +1,4 @@
-//! The command line, and what can be checked before any work starts.
+//! The command line, and the checks before any work starts.
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ use programs::products::Products;
 use crate::choices::{Kind, MethodArgs, Name};
 use crate::drawing::DrawingArgs;
 
-/// Make slope, aspect, hillshade, curvature, ruggedness and contour lines of a DEM.
+/// Compute slope, aspect, hillshade, curvature, ruggedness and contour lines of a DEM.
 #[derive(Parser, Debug)]
 #[command(name = "terrain", version, after_help = AFTER_HELP)]
 // By the DEM it is seen that the line is one of these, and not a command on tiles.
@@ -66,13 +66,13 @@ pub struct OutputArgs {
     /// How the ground bends down its slope: above 0 where it is convex, below 0 where it is concave (.tif, .zarr, .npy)
     #[arg(long, value_name = "PATH")]
     pub profile_curvature: Option<PathBuf>,
-    /// The Terrain Ruggedness Index: how far the neighbours' heights are from the cell's (.tif, .zarr, .npy)
+    /// The Terrain Ruggedness Index: how much the neighbours' heights differ from the cell's (.tif, .zarr, .npy)
     #[arg(long, value_name = "PATH")]
     pub tri: Option<PathBuf>,
-    /// The Topographic Position Index: the height less the mean of the neighbours' (.tif, .zarr, .npy)
+    /// The Topographic Position Index: the height minus the mean of the neighbours' heights (.tif, .zarr, .npy)
     #[arg(long, value_name = "PATH")]
     pub tpi: Option<PathBuf>,
-    /// The highest less the lowest of the nine cells (.tif, .zarr, .npy)
+    /// The roughness: the highest minus the lowest of the nine cells (.tif, .zarr, .npy)
     #[arg(long, value_name = "PATH")]
     pub roughness: Option<PathBuf>,
     /// Draw the relief: heights in colours under the light (.png, .tif)
@@ -109,10 +109,10 @@ impl OutputArgs {
     }
 }
 
-/// How large cells are where the DEM does not say.
+/// The size of cells where the DEM does not state it.
 #[derive(clap::Args, Clone, Debug)]
 pub struct PlaceArgs {
-    /// The side of a cell of a DEM that does not say where it lies [default: 1]
+    /// The side of a cell, for a DEM that does not say where it lies on the ground [default: 1]
     #[arg(long, value_name = "SIZE", value_parser = positive, allow_negative_numbers = true)]
     pub cell_size: Option<f64>,
 }
@@ -123,7 +123,7 @@ const ROWS: [Format; 3] = [Format::GeoTiff, Format::Zarr, Format::Npy];
 /// The formats of a hillshade.
 const SHADES: [Format; 3] = [Format::GeoTiff, Format::Npy, Format::Png];
 
-/// The format that the name of a raster asks for.
+/// The format that a raster's name means.
 pub fn format(name: Name, path: &Path) -> Result<Format> {
     let known = match name.kind() {
         Kind::Colours => &Products::PICTURES[..],
@@ -133,7 +133,7 @@ pub fn format(name: Name, path: &Path) -> Result<Format> {
     Format::of(&name.option(), path, known)
 }
 
-/// Refuses the name of a product that asks for a format it has not.
+/// Refuses a name whose ending means a format that the product does not have.
 pub fn check_format(name: Name, path: &Path) -> Result<()> {
     match name.kind() {
         Kind::Lines => contours::format(path).map(drop),
@@ -142,7 +142,7 @@ pub fn check_format(name: Name, path: &Path) -> Result<()> {
 }
 
 impl Args {
-    /// Checks what clap does not, in particular that the outputs can be written.
+    /// Checks what clap cannot check, above all that the program can write its outputs.
     pub fn check(&self) -> Result<()> {
         for (name, path) in self.outputs.wanted() {
             check_format(name, path)?;
@@ -168,7 +168,7 @@ impl Args {
         self.outputs.wanted().map(|(name, _)| name).collect()
     }
 
-    /// All files to be written.
+    /// All files that the program writes.
     pub fn paths(&self) -> Vec<&PathBuf> {
         self.outputs.wanted().map(|(_, path)| path).collect()
     }

@@ -1,4 +1,4 @@
-//! What can be made of a DEM, and how: the words of the command line and of plans.
+//! The products of a DEM, and how to make them: the words of the command line and of plans.
 
 use anyhow::{Result, ensure};
 use clap::{Args, ValueEnum};
@@ -79,7 +79,7 @@ impl Name {
         }
     }
 
-    /// Whether it depends on how large cells are on the ground.
+    /// Whether it depends on the size of cells on the ground.
     pub fn needs_lengths(self) -> bool {
         !matches!(
             self,
@@ -93,30 +93,30 @@ impl Name {
     }
 }
 
-/// How products are made.
+/// Options that decide how to compute products.
 #[derive(Args, Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[command(next_help_heading = "Method")]
 pub struct MethodArgs {
-    /// How gradients are taken, for slope, aspect and hillshade
+    /// How to compute gradients, for slope, aspect and hillshade
     #[arg(long, value_name = "NAME", value_enum, default_value = "horn")]
     pub gradient: GradientName,
-    /// What becomes of cells at the border and beside NODATA
+    /// How to treat cells at the border and beside NODATA
     #[arg(long, value_name = "NAME", value_enum, default_value = "nodata")]
     pub edges: EdgesName,
     /// The unit of slopes
     #[arg(long, value_name = "NAME", value_enum, default_value = "degrees")]
     pub slope_unit: UnitName,
-    /// How aspects are counted
+    /// The direction in which aspects count
     #[arg(long, value_name = "NAME", value_enum, default_value = "azimuth")]
     pub aspect_angle: AngleName,
     /// The aspect of level ground, such as 0 or -1 [default: none, which is NODATA]
     #[arg(long, value_name = "VALUE", value_parser = finite, allow_hyphen_values = true)]
     pub flat: Option<f32>,
-    /// How many lights the hillshade has, and what it shows
+    /// How many lights the hillshade has, and how it combines them with the slope
     #[arg(long, value_name = "NAME", value_enum, default_value = "lambert")]
     pub shading: ShadingName,
-    /// Which Terrain Ruggedness Index
+    /// Which Terrain Ruggedness Index to compute
     #[arg(long, value_name = "NAME", value_enum, default_value = "riley")]
     pub tri_method: TriName,
     #[command(flatten)]
@@ -141,9 +141,9 @@ pub enum GradientName {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum EdgesName {
-    /// They are NODATA, as by gdaldem
+    /// These cells are NODATA, as in gdaldem
     Nodata,
-    /// A neighbour that is missing counts as level with the cell
+    /// A missing neighbour counts as level with the cell
     Level,
 }
 
@@ -170,11 +170,11 @@ pub enum AngleName {
 pub enum ShadingName {
     /// One, at --azimuth
     Lambert,
-    /// Four, from the south-west to the north (Mark 1992), as by gdaldem
+    /// Four, from the south-west to the north (Mark 1992), as in gdaldem
     Multidirectional,
-    /// One at --azimuth, by the slope and the angle to it, as by gdaldem
+    /// One at --azimuth, combined with the slope, as in gdaldem
     Combined,
-    /// One at --azimuth, by the slope that falls away from it, for maps, as by gdaldem
+    /// One at --azimuth, which shades only slopes that face away from it, for maps, as in gdaldem
     Igor,
 }
 
@@ -188,7 +188,7 @@ pub enum TriName {
 }
 
 impl MethodArgs {
-    /// Refuses what no product can be made with, before any height is read.
+    /// Refuses parameters with which no product can be made, before it reads any height.
     ///
     /// # Errors
     /// The user gives an option for a product that the run does not make.
@@ -202,15 +202,15 @@ impl MethodArgs {
         for (is_given, option, name) in is_given {
             ensure!(
                 !is_given || names.contains(&name),
-                "{option} is for {}: give both or neither",
+                "{option} belongs to {}: give both or neither",
                 name.option()
             );
         }
         Ok(())
     }
 
-    /// The parameters of a product, on square cells of side 1: those of the light for relief, and none for what is made
-    /// of heights alone.
+    /// The parameters of a product, on square cells of side 1. Relief has only the light's parameters; a product of
+    /// heights alone has none.
     pub fn params(&self, name: Name) -> Option<ProductParams> {
         let gradient = match self.gradient {
             GradientName::Horn => Gradient::Horn,

@@ -81,7 +81,7 @@ impl FromStr for Table {
                     let is_rgb = line.contains("COLOR_MODEL = RGB");
                     ensure!(
                         is_rgb,
-                        "{}: its COLOR_MODEL is not RGB, the only one that terrain reads",
+                        "{}: its COLOR_MODEL is not RGB; terrain reads no other",
                         about()
                     );
                     is_cpt = true;
@@ -134,7 +134,8 @@ fn entry(words: &[&str]) -> Result<(Height, Colour)> {
             let known = NAMES.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
             let (_, [r, g, b]) = known.with_context(|| {
                 format!(
-                    "expected red, green and blue from 0 to 255, or a name; \"{name}\" is no colour"
+                    "expected red, green and blue from 0 to 255, or a name; \"{name}\" is not a \
+                     colour"
                 )
             })?;
             let opacity = words.get(2).map_or(Ok([255; 4]), |opacity| rgb(&[opacity]))?[0];
@@ -166,11 +167,11 @@ impl Table {
     /// Reads a file.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// Says what is wrong with the table.
     pub fn read(path: &Path) -> Result<Self> {
         let name = path.display();
         let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {name}"))?;
-        text.parse().with_context(|| format!("{name} is no table of colours"))
+        text.parse().with_context(|| format!("{name} is not a table of colours"))
     }
 
     /// Whether colours depend on the range of heights.

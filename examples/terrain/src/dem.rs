@@ -22,7 +22,7 @@ const AT_ONCE: usize = 1 << 22;
 pub struct Dem {
     path: PathBuf,
     file: ValuesFile,
-    /// Where it lies.
+    /// The place of the raster.
     pub lie: Lie,
     /// All heights, once they are read.
     all: Option<Vec<f32>>,
@@ -45,7 +45,7 @@ impl Dem {
     /// Refuses a DEM in degrees of another body than the Earth if a product depends on the length of a degree.
     ///
     /// # Errors
-    /// As stated above.
+    /// In the case that the summary names.
     pub fn require_lengths(&self, names: impl IntoIterator<Item = Name>) -> Result<()> {
         match names.into_iter().any(Name::needs_lengths) {
             true => self.lie.units.require_earth().with_context(|| self.path.display().to_string()),
@@ -76,7 +76,7 @@ impl Dem {
         let (width, height) = self.size();
         let name = self.path.display();
         let mut all = host_memory::with_capacity(width * height).with_context(|| {
-            format!("{name}: --contours holds all of its heights, but in tiles (terrain plan)")
+            format!("{name}: --contours needs all heights in memory at once: make tiles with terrain plan")
         })?;
         for rows in self.strips() {
             progress.at("heights", rows.start as f64 / height as f64)?;
@@ -188,7 +188,7 @@ impl<'a> Strip<'a> {
 
 /// Where a DEM lies, and how its ground and its heights are measured.
 pub struct Lie {
-    /// The place of the whole.
+    /// The place of the whole DEM.
     pub place: Georeference,
     /// The units of its coordinate system.
     pub units: Units,
@@ -215,11 +215,12 @@ impl Lie {
                 (side, side),
             )));
         };
-        ensure!(cell_size.is_none(), "--cell-size: {name} says by itself how large its cells are");
+        ensure!(cell_size.is_none(), "--cell-size: {name} already states the size of its cells");
         let [_, across, bx, _, ay, down] = place.transform;
         ensure!(
             bx == 0.0 && ay == 0.0 && across > 0.0 && down < 0.0,
-            "{name}: its rows do not run east from the north: take one whose rows do (gdalwarp makes one)"
+            "{name}: its rows do not run east, or the first is not the northernmost: take a \
+             raster whose rows do (gdalwarp makes one)"
         );
         let lie = Self::new(place.clone());
         lie.require_on_globe(path, height)?;
@@ -236,8 +237,8 @@ impl Lie {
         for latitude in [north, south] {
             if latitude.abs() > 90.0 + height {
                 bail!(
-                    "{} lies in {crs}, but its rows reach a latitude of {latitude} degrees: if its coordinates are not degrees, \
-                     gdal_translate -a_srs names the right system",
+                    "{} is in {crs}, but its rows reach a latitude of {latitude} degrees: if its \
+                     coordinates are not degrees, correct the system with gdal_translate -a_srs",
                     path.display()
                 );
             }
@@ -279,7 +280,7 @@ impl Lie {
 
 /// A part of a DEM, and the window with the cells beside it that its products depend on.
 pub struct Part {
-    /// Columns and rows of the whole.
+    /// Columns and rows of the whole DEM.
     size: (usize, usize),
     rows: Range<usize>,
     columns: Range<usize>,
@@ -314,7 +315,7 @@ impl Part {
     /// Computes a product of the part, from the heights of its window.
     ///
     /// # Errors
-    /// The errors of terrain-grid, and heights whose product does not fit a 32-bit float.
+    /// The errors of terrain-grid, and products that do not fit a 32-bit float.
     pub fn make(
         &self,
         (heights, lie): (&[f32], &Lie),

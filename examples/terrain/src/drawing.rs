@@ -1,4 +1,4 @@
-//! What is drawn of heights: relief in colours, and contour lines.
+//! Drawings of heights: relief in colours, and contour lines.
 
 use std::path::PathBuf;
 
@@ -31,10 +31,10 @@ pub struct DrawingArgs {
 }
 
 impl DrawingArgs {
-    /// Checks what clap does not.
+    /// Checks what clap cannot check.
     ///
     /// # Errors
-    /// `--color-relief` without its table, or the reverse.
+    /// `--color-relief` comes without its table, or the table without the option.
     pub fn check(&self, names: &[Name]) -> Result<()> {
         let is_coloured = names.contains(&Name::ColorRelief);
         ensure!(
@@ -45,7 +45,7 @@ impl DrawingArgs {
             [(self.colours.is_some(), "--colours"), (self.between != Between::Linear, "--between")]
         {
             let is_used = !is_given || is_coloured;
-            ensure!(is_used, "{option} is for --color-relief: give both or neither");
+            ensure!(is_used, "{option} belongs to --color-relief: give both or neither");
         }
         Ok(())
     }
@@ -159,8 +159,8 @@ fn require_finite(heights: &[f32], width: usize, [column, row]: [u32; 2]) -> Res
     if let Some(cell) = heights.iter().position(|height| height.is_infinite()) {
         let (row, column) = (row as usize + cell / width, column as usize + cell % width);
         bail!(
-            "--contours: the height {} in row {row}, column {column} is one up to which there is no last line: if it stands for no \
-             value, gdal_edit.py -a_nodata {0} says so",
+            "--contours: the height {} in row {row}, column {column} has no bound, so its contour \
+             lines would never end: if it means NODATA, run gdal_edit.py -a_nodata {0}",
             heights[cell]
         );
     }

@@ -1,4 +1,4 @@
-//! `terrain`: a DEM in; slope, aspect, hillshade, curvature, ruggedness, relief and contour lines out.
+//! `terrain` computes slope, aspect, hillshade, curvature, ruggedness, relief and contour lines of a DEM.
 //!
 //! The way from here to the kernel: [`dem::Part::make`] calls `terrain_grid::product`, whose `cpu.rs` and `gpu.rs` are
 //! siblings; the latter launches the kernels of `kernels-rs/src/terrain/strips.rs`.
@@ -113,7 +113,8 @@ fn report_dem(report: &mut Report, dem: &Dem) {
     dem.file().notes().iter().for_each(|note| report.note(note));
     if dem.file().georeference().is_none() {
         report.note(format_args!(
-            "the DEM does not say where it lies: cells have the side {across} (--cell-size gives another)"
+            "the DEM does not say where it lies on the ground: the program takes cells with a \
+             side of {across} (--cell-size changes it)"
         ));
     }
 }

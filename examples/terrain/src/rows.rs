@@ -17,7 +17,7 @@ use crate::drawing::Drawing;
 
 /// A raster that is written, without its values.
 pub struct Whole<'a> {
-    /// Where it lies.
+    /// The place of the raster.
     pub place: &'a Georeference,
     /// Columns and rows.
     pub size: (u32, u32),
@@ -73,7 +73,7 @@ impl Whole<'_> {
     }
 }
 
-/// A product that is made of a DEM some rows after the other.
+/// A product that the program makes from a DEM some rows at a time.
 pub struct Making<'a> {
     pub dem: &'a Dem,
     pub device: &'a Device,

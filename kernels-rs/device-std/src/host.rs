@@ -241,7 +241,7 @@ thread_local! {
     static CURRENT: Cell<Option<NonNull<dyn DeviceThread>>> = const { Cell::new(None) };
 }
 
-/// Makes `thread` the running thread of this OS thread; returns the one before.
+/// Makes `thread` the running thread of this OS thread; returns the previous one.
 ///
 /// # Safety
 /// `thread` must stay valid until the next call.

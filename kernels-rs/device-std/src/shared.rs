@@ -263,7 +263,7 @@ impl<T: Plain> SharedArray<T> {
 }
 
 impl SharedArray<Vector> {
-    /// The same memory as elements of another type, a whole number of which fills 16 bytes.
+    /// The same memory as elements of another type; a whole number of them fills 16 bytes.
     #[inline(always)]
     pub const fn as_elements<T: Plain>(self) -> SharedArray<T> {
         SharedArray { offset: self.offset, element: PhantomData }

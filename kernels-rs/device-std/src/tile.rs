@@ -5,7 +5,7 @@
 //! is element `(((w * ROWS + r) * 32) + l) * LANES + i` of the tile.
 //!
 //! Backward, the same tile is laid over the array from its end: the first vector is the array's last, and the elements
-//! within a vector are reversed. If the length is no multiple of a vector's, the array counts as continued to such a
+//! within a vector are reversed. If the length is not a multiple of a vector's, the array counts as continued to such a
 //! multiple by elements that are ignored.
 
 use core::marker::PhantomData;

@@ -331,8 +331,8 @@ pub unsafe fn match_any(mask: u32, value: u32) -> u32 {
     unsafe { device::equals(mask, value) }
 }
 
-/// [`match_any`] for values of few bits, by a ballot for each of the lower `BITS` bits. For 8 bits that takes less time
-/// than the one instruction, which handles one distinct value after the other.
+/// [`match_any`] for values of few bits, by a ballot for each of the lower `BITS` bits. For 8 bits this takes less time
+/// than the single instruction, which handles distinct values one after the other.
 ///
 /// # Safety
 /// All lanes of `mask` come to the same call.

@@ -14,7 +14,7 @@
 //!
 //! A mask is made of the same squares: [`paint`](mod@paint). [`find_runs`](const@find_runs) finds the runs of its rows.
 //!
-//! A node is never trusted. A link that leads out of the tree, or to a missing child, leads nowhere, and levels bound
+//! A node is never trusted. The search ignores a link that leads out of the tree, or to a missing child. Levels bound
 //! the descent. So no contents of device memory make a search read outside or run without end.
 //!
 //! Conditions are searched together, `N` of them: a quadrant has a node of each tree, its own or a leaf above.

@@ -29,7 +29,7 @@ pub trait Source: Copy {
     /// `is_aligned` only if they begin at a multiple of both their sizes.
     unsafe fn pair(from: In<'_, Self::Element>, is_aligned: bool) -> [Self::Element; 2];
 
-    /// The summary as nodes have it.
+    /// The summary in the form of nodes.
     fn seen(&self, raw: Summary) -> Summary;
 
     /// Whether pairs of elements in a raster of this width begin at multiples of their size.

@@ -119,7 +119,7 @@ pub struct Block<'a> {
     pub leaves_out: bool,
     /// Half the extent of the data along x and y, in units.
     pub extent: [f64; 2],
-    /// The values' ranges, as [`Points`](super::points::Points) has them.
+    /// The values' ranges, in the form of [`Points`](super::points::Points).
     pub ranges: In<'a, f64>,
 }
 

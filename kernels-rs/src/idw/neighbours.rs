@@ -9,8 +9,8 @@
 //! 1. It widens a box of cells until the box holds enough points, and estimates from them the radius that holds the
 //!    neighbours wanted: `search`.
 //! 2. It tests the points of the cells within that radius. Cells are numbered by rows, so a box has one run of points
-//!    in each row. If the radius held too few points, it is widened. Once it holds enough, the farthest of them gives
-//!    the radius for which the answer is certain.
+//!    in each row. If the radius held too few points, it is widened. Once it holds enough, the farthest of these points
+//!    gives the radius within which the answer is certain.
 //! 3. Up to 24 nearest points are kept in registers, in order: [`nearest`]; up to 64 in shared memory: [`ranked`]. They
 //!    are added nearest first, of equal distances the lower index first, on every back end. For more, [`circle`] keeps
 //!    nothing. It finds the limit of each quadrant by bisection, where each step counts the points below it. A last

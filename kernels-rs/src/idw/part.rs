@@ -20,8 +20,8 @@ impl Weight {
     /// The weight of no point.
     pub const NONE: Self = Self { exponent: f64::NEG_INFINITY, sum: 0.0 };
 
-    /// The weight of points at one squared distance, each of which weighs `squared^exponent`; `sum` is in multiples of
-    /// one point's weight.
+    /// The weight of points at one squared distance. Each weighs `squared^exponent`, and `sum` is in multiples of one
+    /// point's weight.
     #[inline(always)]
     pub fn at_square(squared: f64, exponent: f64, sum: f64) -> Self {
         let of_one = exponent * Real::log2(squared);

@@ -30,8 +30,8 @@ pub fn sample_len(count: u64) -> u64 {
     u64::min(count, SAMPLE)
 }
 
-/// Which of `count` places is element `k` of their sample. Multiples of the golden ratio spread the elements evenly,
-/// since places may come from several regions in turn.
+/// Returns the place, among `count`, that is element `k` of their sample. Multiples of the golden ratio spread the
+/// elements evenly, since places may come from several regions in turn.
 #[inline(always)]
 pub fn sampled(k: u64, count: u64) -> u64 {
     if count <= SAMPLE {

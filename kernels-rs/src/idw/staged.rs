@@ -94,7 +94,7 @@ impl<const Q: usize, const V: usize> GroupSums<Q, V> {
         if c == 0 { self.weights[j] } else { self.values[(c - 1) % V][j] }
     }
 
-    /// Adds a source; `weight` is that of its distance from target `j`. With `W` the source has a weight of its own.
+    /// Adds a source; `weight` is that of its distance from target `j`. With `W`, the source has its own weight.
     #[inline(always)]
     pub fn add<const W: bool>(
         &mut self,

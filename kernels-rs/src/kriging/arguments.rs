@@ -47,7 +47,8 @@ impl Points<'_> {
         self.values.get(column as u64 * self.count as u64 + position as u64)
     }
 
-    /// The mean of the value of a neighbour, the first of these, and the values of the others at its place that are left out.
+    /// The mean of the values at a neighbour's place: of the neighbour, and of the other points there, which are left
+    /// out.
     #[inline(always)]
     pub fn mean(
         &self,
@@ -145,7 +146,7 @@ pub fn isotropic([a, b, c, d]: [f64; 4], [dx, dy]: [f64; 2]) -> [f64; 2] {
     [a * dx + b * dy, c * dx + d * dy]
 }
 
-/// What is made of the targets.
+/// The outputs for the targets.
 #[arguments]
 pub struct Results<'a> {
     /// The values of all targets, column after column.

@@ -54,7 +54,7 @@ pub unsafe fn solve_by_thread<const K: usize>(
         results.set_nothing(points.columns, &target);
         return;
     }
-    // What is no neighbour repeats the nearest, so that no load depends on a branch.
+    // What is not a neighbour repeats the nearest, so that no load depends on a branch.
     let (mut places, mut i) = ([[0.0; 2]; MOST], 0);
     while i < K {
         positions[i] = if (i as u32) < count { positions[i] } else { positions[0] };

@@ -70,7 +70,7 @@ pub trait Neighbourhood {
     /// 1 where a target's own point does not, else 0.
     const LEAVES_OUT: usize;
 
-    /// As the search takes it.
+    /// The points that count for a target, as the search tests them.
     type Choice: Choice<1>;
 
     /// The choice of a target.

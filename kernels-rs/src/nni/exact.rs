@@ -2,7 +2,7 @@
 //!
 //! 1. `delaunay-stars` makes the stars of the sites: their neighbours in the Delaunay triangulation
 //!    ([`stars`](crate::stars)).
-//! 2. [`merge_values`](const@kernels::merge_values): the values of points at one place become those of their site.
+//! 2. [`merge_values`](const@kernels::merge_values): the values of points at one place become the values of their site.
 //! 3. [`fit_gradients`](const@kernels::fit_gradients), for the smooth interpolant: each site's gradients, from its
 //!    star.
 //! 4. [`interpolate_cells`](mod@kernels::interpolate_cells): each cell of the DEM by itself ([`scene`]). A walk from

@@ -15,7 +15,7 @@ pub const LAST: u32 = 4;
 
 /// A cell without a value stays so.
 pub const FILL_NOT: u32 = 0;
-/// A cell without a value takes that of the nearest site.
+/// A cell without a value takes the nearest site's value.
 pub const FILL_NEAREST: u32 = 1;
 /// A cell without a value takes a fixed value.
 pub const FILL_VALUE: u32 = 2;

@@ -223,9 +223,8 @@ fn look_at_chunk(column: In<u64>, len: u64, tiles: u64) -> PartialExtent {
 ///
 /// # Safety
 /// The columns of the grid are as [`Columns`] says, and not empty. `partials` has [`WORDS`] elements for each block,
-/// and `results` has as many for each column. `done` is one element, zero, and used by nobody but launches that follow
-/// each other.
-/// `results` for each column. `done` is one element, zero, and used by nobody but launches that follow each other.
+/// and `results` has as many for each column. `done` is one element, zero, which only successive launches use.
+/// `results` for each column. `done` is one element, zero, which only successive launches use.
 #[kernel(block = BLOCK, resident = 4, carve = |carver| Shared::new(carver))]
 pub unsafe fn find_extent(
     columns: Columns<'_>,

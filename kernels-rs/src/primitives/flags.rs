@@ -1,8 +1,8 @@
 //! Head bits: where segments begin, one bit an element, in words of 32. Crate `gpu-scan`.
 //!
-//! Segments are given as runs of equal keys, as offsets, or as the rows of a grid. All become the same bits, of which a
-//! kernel reads a thirty-second of a word for each element. With `tails` set, a bit marks a segment's last element
-//! instead: the head of a backward scan.
+//! Segments are given as runs of equal keys, as offsets, or as the rows of a grid. All become the same bits: a kernel
+//! reads a bit for each element. With `tails` set, a bit marks a segment's last element instead: the head of a backward
+//! scan.
 
 use device_std::scalar::Scalar;
 use device_std::{In, Out, kernel, thread, warp};

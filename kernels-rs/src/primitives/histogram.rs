@@ -15,8 +15,8 @@
 //! 1. Blocks take tiles in turn and count in shared memory, where each has made the ranks of the bounds,
 //!    of given ones or of equal bins. There are several copies of the counters, so that warps seldom
 //!    meet; lanes of a warp that meet count in one step.
-//! 2. At the end each block adds its counts to the result. Meanwhile the block with the first ticket has
-//!    set that to zero, for which the others wait; there is one launch.
+//! 2. At the end each block adds its counts to the result. The block with the first ticket has set these to zero, and
+//!    the other blocks wait for it; so there is only one launch.
 //!
 //! Between given bounds, a binary search finds the slot. Every search takes the same number of steps, so a thread
 //! searches for several elements side by side.

@@ -158,7 +158,7 @@ pub struct Order<B> {
 }
 
 impl<B: Bits> Order<B> {
-    /// As kernels get it.
+    /// Makes the operator from the words that a launch passes.
     #[inline(always)]
     pub fn new([magnitude, top, shift, flip]: [u64; 4]) -> Self {
         Self {

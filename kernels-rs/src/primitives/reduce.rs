@@ -110,7 +110,7 @@ fn reduce_vector<T: Scalar, O: Operator<T>>(operator: O, vector: Vector) -> T {
 ///
 /// # Safety
 /// The input is as [`Input`] says; `partials` has an element for each block, `result` one. `done` is one element, zero,
-/// and used by nobody but launches that follow each other.
+/// which only successive launches use.
 #[kernel(block = BLOCK, carve = |carver| Shared::<T>::new(carver), instances(
     sum_u8: <u8, Sum>, resident = 2;
     sum_u16: <u16, Sum>, resident = 2;

@@ -176,7 +176,7 @@ pub unsafe fn by_keys<T: Scalar, O: Operator<T>, const ROWS: usize>(
     unsafe { scan::<T, O, ROWS, true>(arrays, Borders::Keys(keys), forward, chain) }
 }
 
-/// The operators for which there are scans, over elements of one type.
+/// The operators that scans support, over elements of one type.
 #[cfg(not(target_arch = "nvptx64"))]
 pub trait Scans<T: Copy>:
     Operator<T> + whole::Instance<T> + segmented::Instance<T> + by_keys::Instance<T>

@@ -77,7 +77,7 @@ pub struct Levels {
 }
 
 impl Levels {
-    /// `count` levels above an array of `len` elements, the last of which is left out.
+    /// `count` levels above an array of `len` elements, without the last element.
     pub const fn new(len: u64, lowest: u32, count: u32, element_size: usize) -> Self {
         Self { len: len.saturating_sub(1), lowest, count, bits: group_bits(element_size) }
     }

@@ -76,7 +76,7 @@ pub unsafe fn part_segments(
     }
 }
 
-/// Writes the segment of each listed element: that of element `elements[i]` to `segment_of[i]`.
+/// Writes the segment of element `elements[i]` to `segment_of[i]`.
 ///
 /// # Safety
 /// `elements` and `segment_of` have `len` elements; the offsets as for [`join_segments`](const@join_segments).

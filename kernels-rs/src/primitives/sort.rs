@@ -13,7 +13,7 @@
 //!    - the warps rank their keys: lanes with the same digit find each other by ballots, and the highest of them
 //!      advances the counter for all. Each lane puts its key at its rank in shared memory: beside the counters at once
 //!      or, with values, over the counters once all ranks are known;
-//!    - thread d looks back for how many keys with digit d the tiles before have;
+//!    - thread d looks back to count the keys with digit d in earlier tiles;
 //!    - the sorted tile goes to the digits' places in the output, in runs; then the values take the same way through
 //!      the same shared memory.
 //!

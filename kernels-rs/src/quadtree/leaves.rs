@@ -24,8 +24,8 @@
 //! more               two stable sorts of all points: by index, then by where the leaf starts
 //! ```
 //!
-//! A network's steps are the same whatever the values are. Comparisons within a thread are two instructions. Those
-//! between lanes add a shuffle, those between warps a pass through shared memory and two barriers.
+//! A network's steps are the same whatever the values are. Comparisons within a thread are two instructions. Moves
+//! between lanes add a shuffle; moves between warps add a pass through shared memory and two barriers.
 //!
 //! # Why it is right
 //!

@@ -190,8 +190,8 @@ pub struct Notes<'a> {
 /// first nodes of this level and of the next one; the first node of the level after goes into `starts[level + 2]`. If
 /// the children do not fit, the next level gets none. Grid: any number of blocks; each takes a part of the level.
 ///
-/// Steps: the ticket gives the block's part of the level. Pass 1 counts children, and the look-back gives their place.
-/// Pass 2 writes them; it reads the bisections of the first [`KEPT`] rounds from shared memory.
+/// Steps: the ticket gives the block's part of the level. Pass 1 counts children, and the look-back gives their
+/// positions. Pass 2 writes them; it reads the bisections of the first [`KEPT`] rounds from shared memory.
 ///
 /// # Safety
 /// `codes` are sorted. `nodes` has `capacity` elements, and those of the level hold ranges of the codes. `starts` has

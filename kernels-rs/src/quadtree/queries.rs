@@ -4,8 +4,8 @@
 //! - [`regions`]: points in windows, discs and polygons, a warp each, whose lanes share the points of a node.
 //! - [`adjacent`]: the leaves around a leaf, a thread each.
 //!
-//! A walk remembers, for each level above, where the children of the node there are: [`walk::Path`]. Which child comes
-//! next follows from the one that the walk returns from.
+//! A walk remembers, for each level above, where the children of the node there are: [`walk::Path`]. The next child
+//! follows from the child that the walk returns from.
 
 pub mod adjacent;
 pub mod ground;

@@ -2,8 +2,8 @@
 //! back.
 //!
 //! The nodes of a level lie in the order of codes, and so do their points. The points of the nodes above the threshold
-//! are moved together, and sorted by more bits of their codes. Each node's codes lie between those of its neighbours,
-//! so its points come back to its own places.
+//! are moved together, and sorted by more bits of their codes. Each node's codes lie between its neighbours' codes, so
+//! its points come back to its own places.
 
 use device_std::{In, Out, arguments, kernel, thread};
 
@@ -69,8 +69,8 @@ pub unsafe fn count_unsettled(level: Level<'_>, rule: Rule, counts: Out<'_, u32>
 /// points.
 ///
 /// # Safety
-/// The nodes are those of a tree over the points. `offsets` has an element for each node of the level, the first of
-/// which is 0. `places` and the outputs have `total` elements.
+/// The nodes are those of a tree over the points. `offsets` has an element for each node of the level; the first is 0.
+/// `places` and the outputs have `total` elements.
 #[kernel(block = BLOCK, instances(u32: <u32>; u64: <u64>))]
 pub unsafe fn take_unsettled<K: Code>(
     level: Level<'_>,

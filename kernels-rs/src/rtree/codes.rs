@@ -45,7 +45,7 @@ impl Curve {
         Self { bounds, per_unit: f64::min((1u64 << LEVELS) as f64 / side, f64::MAX) }
     }
 
-    /// The code of a place: that of the nearest cell for a place outside.
+    /// The code of a place; a place outside has the code of the nearest cell.
     #[inline(always)]
     pub fn code(&self, x: f64, y: f64) -> u32 {
         let [west, south, ..] = self.bounds;
@@ -132,8 +132,8 @@ pub unsafe fn count_crowded<T: Place>(
     }
 }
 
-/// Marks, along a column in order, each value that is not that of the one before: 1, else 0. Their running sum is the rank
-/// of each value. Grid: a thread for each of `len` points.
+/// Marks, along a column in order, each value that differs from the previous one: 1, else 0. Their running sum is the
+/// rank of each value. Grid: a thread for each of `len` points.
 ///
 /// # Safety
 /// `order` and `steps` have `len` elements; `order` names elements of the column.

@@ -1,6 +1,6 @@
 //! Decides by f64 which points are the nearest, if the keys of the [first](super::first) walk cannot tell.
 //!
-//! In: candidates, each of which may be among the k nearest, and a bound for each list. Out: lists of the k nearest.
+//! In: candidates that may be among the k nearest, and a bound for each list. Out: lists of the k nearest.
 //!
 //! ```text
 //! offer(point):

@@ -8,8 +8,8 @@ pub const FANOUT: u32 = 32;
 /// The most levels of boxes: for 2^32 points the highest has 128.
 pub const MAX_LEVELS: usize = 5;
 
-/// Points at one place of which every search finds enough: as many as the longest list in registers
-/// has, and one that is left out; a multiple of 32.
+/// This many points at one place satisfy every search: the length of the longest list in registers, and one point that
+/// is left out. A multiple of 32.
 pub const MAX_REPEATED: u32 = 96;
 
 /// Whether a box repeats a place: it holds points of one place alone, and so do the [`MAX_REPEATED`] points before them, the
@@ -37,7 +37,7 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// The levels over so many points. Without points there is one level without boxes.
+    /// The levels over this many points. Without points there is one level without boxes.
     pub const fn new(points: u32) -> Self {
         let mut layout =
             Self { counts: [0; MAX_LEVELS], starts: [0; MAX_LEVELS], top: 0, roots: 0, total: 0 };

@@ -118,7 +118,7 @@ impl List {
     /// point at a square of -1, before all others.
     ///
     /// # Safety
-    /// The list is that of a search in this tree.
+    /// The list belongs to a search in this tree.
     #[inline(always)]
     pub unsafe fn farthest<T: Place>(&self, tree: &Tree<'_, T>) -> ((f64, u32), u32) {
         let (mut farthest, mut at) = ((-1.0, 0), 0);
@@ -138,7 +138,7 @@ impl List {
     /// entries move, and each entry is measured once.
     ///
     /// # Safety
-    /// The list is that of a search in this tree.
+    /// The list belongs to a search in this tree.
     #[inline(always)]
     pub unsafe fn sort<T: Place>(&self, tree: &Tree<'_, T>) {
         // SAFETY: entries below the count were written.

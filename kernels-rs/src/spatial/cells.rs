@@ -91,8 +91,8 @@ impl Cells {
         f64::min(across, along) - MARGIN * self.side
     }
 
-    /// A box around a place in a block, all points of which the block holds: from x to x, and from y to y, relative to
-    /// the place. Infinite where the grid ends.
+    /// A box around a place, relative to the place: from x to x, and from y to y. The block holds all points of the
+    /// box. Infinite where the grid ends.
     #[inline(always)]
     pub fn within(&self, block: Block, place: [f64; 2]) -> [[f64; 2]; 2] {
         let ends = |range: [u32; 2], cells: u32, position: f64| {

@@ -9,7 +9,7 @@
 //!    of [`GROUP`] sites with the greatest products, and the greatest product of all other groups.
 //! 2. If that product is smaller than the greatest by more than the error of f32 ([`MARGIN`]), the nearest site is in
 //!    the two groups. It is found there in f64 by the rule of [`super::nearest`]. The other cells are listed, and
-//!    [`search_all`](const@search_all) compares all sites for them, in f64. So the result is that of f64.
+//!    [`search_all`](const@search_all) compares all sites for them, in f64. So the result is the same as in f64.
 //! 3. The paper uses constant memory, 64 KB that the host fills again for each part of the sites. Here it is global
 //!    memory that a warp reads as read-only data by one address, since the compiler's backend cannot declare a constant
 //!    bank. The gain is the same: a broadcast of cached data.
@@ -183,7 +183,7 @@ impl Best {
 /// Sites in f32.
 #[arguments]
 pub struct Narrow<'a> {
-    /// The bits of four numbers for each site, the last of which has no meaning; then zeros.
+    /// The bits of four numbers for each site (the last has no meaning), then zeros.
     pub numbers: In<'a, Four>,
     /// Sites and zeros together: a multiple of [`TILE`].
     pub padded: u32,

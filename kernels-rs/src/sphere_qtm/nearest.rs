@@ -1,7 +1,7 @@
 //! The definition of "nearest", and which sites a triangle can leave out.
 //!
-//! The nearest site of a place is the one with the smallest [`squared_chord`], as f64 rounds it; of equally near sites
-//! it is the one with the lowest index. So every back end and every method can give the same answer.
+//! The nearest site of a place has the smallest [`squared_chord`] in f64; among equally near sites, the lowest index
+//! counts. So every back end and every method can give the same answer.
 //!
 //! **Pruning.** The difference of the squared chords from a place to two sites is linear in the place. So a site that
 //! is farther than another from all three vertices of a triangle is farther from every place in the triangle. A

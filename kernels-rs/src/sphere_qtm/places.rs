@@ -14,12 +14,12 @@ use crate::spatial::sphere;
 /// Threads of a block.
 pub const BLOCK: u32 = 128;
 
-/// Writes the unit vectors of places in degrees, and the same in f32, as four numbers the last of which has no meaning.
-/// A place that is not on the globe gets NaN, and is nobody's nearest site. In f32 it gets zeros, as do the elements
-/// beyond the places' number. Grid: a thread for each of `padded`.
+/// Writes the unit vectors of places in degrees, and the same in f32, as four numbers; the last has no meaning. A place
+/// that is not on the globe gets NaN, and is nobody's nearest site. In f32 it gets zeros, as do the elements beyond the
+/// places' number. Grid: a thread for each of `padded`.
 ///
 /// # Safety
-/// All slices have `count` elements, but `narrow` has `padded`, which are no fewer.
+/// All slices have `count` elements, except `narrow`, which has `padded`, at least as many.
 #[kernel(block = BLOCK)]
 pub unsafe fn place_sites(
     longitudes: In<'_, f64>,

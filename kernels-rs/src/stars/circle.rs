@@ -25,7 +25,7 @@ impl Circle {
     /// Stands for a circle that holds everything.
     pub const EVERYTHING: Self = Self { u: 0.0, v: 0.0, w: 0.0, errors: [0.0; 3] };
 
-    /// The circle through the origin and two places, the second of which lies to the left of the first.
+    /// The circle through the origin and two places; the second lies to the left of the first.
     #[inline(always)]
     pub fn through(a: Place, b: Place) -> Self {
         let (of_a, of_b) = (a[0] * a[0] + a[1] * a[1], b[0] * b[0] + b[1] * b[1]);

@@ -10,7 +10,7 @@ pub fn part_of_edge(place: Place, [from, to]: [Place; 2]) -> f64 {
     (east * x + north * y) / (x * x + y * y)
 }
 
-/// The value on an edge, from those of its ends.
+/// The value on an edge, from the values of its ends.
 #[inline(always)]
 pub fn on_edge(part: f64, [a, b]: [f64; 2]) -> f64 {
     a * (1.0 - part) + b * part

@@ -7,7 +7,7 @@
 //! # Idea
 //!
 //! A place's natural neighbours are the corners of the triangles whose circles have it inside. These triangles make up
-//! a polygon, all of which the place sees. So the triangles at each of its corners are one *run* of the corner's star.
+//! a polygon, and the place sees all of it. So the triangles at each of its corners are one *run* of the corner's star.
 //! A walk around the polygon needs no memory: the end of a run is the next corner.
 //!
 //! ```text
@@ -132,7 +132,7 @@ pub struct Query<'a, S, D = Predicates> {
 }
 
 impl<S: Stars, D: Decide> Query<'_, S, D> {
-    /// Finds the nearest site, from any other one: goes to nearer neighbours until there is none.
+    /// Finds the nearest site, from any other one: goes to nearer neighbours until none is nearer.
     #[inline(always)]
     pub fn nearest(&self, hint: u32) -> Decided<u32, D> {
         let mut best = hint;

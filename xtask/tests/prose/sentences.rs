@@ -47,7 +47,7 @@ pub fn faults(text: &str) -> Vec<String> {
     for sentence in sentences(text) {
         let words = sentence.split_whitespace().filter(|word| word.contains(char::is_alphanumeric));
         let words = words.count();
-        // The names of code are no words.
+        // The names of code are not words.
         let lower: String = sentence.split('`').step_by(2).collect::<String>().to_lowercase();
         if words > MAX_WORDS {
             found.push(format!("{words} words: {sentence}"));

@@ -15,16 +15,16 @@ pub const MAX_CODED_BINS: usize = 65_535;
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct CodedParams<T> {
-    /// Boundaries of bins, none below the one before. A value is in bin k if exactly k boundaries are at or below
-    /// it. So between equal boundaries lies an empty bin. Without boundaries there are no bins: each value has a
-    /// code.
+    /// Boundaries of bins, each equal to the previous one or above it. A value is in bin k if exactly k boundaries are
+    /// at or below it. So an empty bin lies between equal boundaries. Without boundaries there are no bins: each value
+    /// has a code.
     pub bins: Vec<T>,
     /// The value that stands for NODATA; NaN always does.
     pub nodata: Option<T>,
 }
 
 impl<T: Number> CodedParams<T> {
-    /// Values as they are, all of them valid but NaN.
+    /// Takes values as they are. All values are valid except NaN.
     pub fn new() -> Self {
         Self::default()
     }
@@ -48,7 +48,7 @@ impl<T> Default for CodedParams<T> {
     }
 }
 
-/// What codes stand for: each a value, or each a bin.
+/// The table of codes: each code stands for a value, or each for a bin.
 ///
 /// Example: see [`build_coded`](crate::build_coded).
 #[derive(Clone, Debug, PartialEq)]

@@ -1,4 +1,4 @@
-//! Coded trees in files: a tree of codes, and after it what codes stand for.
+//! Coded trees in files: a tree of codes, followed by the table of codes.
 
 use std::io::Write;
 use std::path::Path;
@@ -61,7 +61,7 @@ impl<T: Number> CodedTree<T> {
         })
     }
 
-    /// As [`Tree::map`]; what codes stand for is copied.
+    /// Opens a file as [`Tree::map`] does, but copies the table of codes.
     ///
     /// # Errors
     /// The errors of [`Tree::read`].

@@ -13,10 +13,10 @@ use crate::forest::Tiling;
 use crate::tree::{Node, bits_of};
 use crate::{Cell, Merged, Number, Params, Result, Tree};
 
-/// A coded tree for each tile of a raster; [`merge`](Self::merge) makes one of them.
+/// A coded tree for each tile of a raster; [`merge`](Self::merge) makes them one tree.
 ///
 /// The codes of a tile stand for the values that the tile has. The codes of the whole stand for the values of all
-/// tiles. Both rise with the values. So a node of a tile becomes a node of the whole by its two codes alone.
+/// tiles. Both rise with the values. So only the two codes of a node change when it becomes a node of the whole.
 ///
 /// Example: see [`build_coded_tile`](crate::build_coded_tile).
 #[derive(Debug)]
@@ -101,7 +101,7 @@ impl<T: Number> CodedForest<T> {
         }
     }
 
-    /// As [`Forest::merged`](crate::Forest::merged), with the codes in memory.
+    /// Returns the merged tree as [`Forest::merged`](crate::Forest::merged) does, with the codes in memory.
     ///
     /// # Errors
     /// The errors of [`merge`](Self::merge).

@@ -1,4 +1,5 @@
-//! Trees over codes: of values that no cell of 32 bits holds, and in nodes of 8 bytes where there are few of them.
+//! Trees over codes, which stand for values or bins. Codes allow values of 64 bits, and nodes of 8 bytes if there are
+//! few codes.
 
 mod codes;
 mod file;
@@ -20,9 +21,9 @@ use crate::{
 
 /// Builds the tree of a raster of values of any type, from the codes that stand for them.
 ///
-/// Without bins each value that occurs has a code, so that nothing is lost. Up to 65,535 values or bins make nodes
-/// of 8 bytes; more make nodes of 12. The tree is the same on every device. The CPU makes the codes, in 8 bytes a
-/// cell; without bins it sorts the values.
+/// Without bins, each value that occurs has its own code, so the tree is exact. Up to 65,535 values or bins make nodes
+/// of 8 bytes; more make nodes of 12. The tree is the same on every device. The CPU makes the codes, in 8 bytes a cell;
+/// without bins it sorts the values.
 ///
 /// ```
 /// use ccq_tree::{CodedParams, Condition, Query, build_coded, count};
@@ -109,7 +110,7 @@ fn build_of_side<T: Number>(
 }
 
 impl<T: Number> CodedTree<T> {
-    /// [`statistics`](crate::statistics()) of the values, or of the numbers of bins.
+    /// Returns [`statistics`](crate::statistics()) of the values, or of the numbers of bins.
     ///
     /// # Errors
     /// The errors of [`statistics`](crate::statistics()).

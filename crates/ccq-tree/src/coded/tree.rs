@@ -7,10 +7,11 @@ use gpu_core::GridSpec;
 use super::Codes;
 use crate::{Bound, Cell, Node, Number, Tree};
 
-/// The tree of a raster with values of any type. It is [built](crate::build_coded) of codes that stand for the values.
+/// The tree of a raster with values of any type. [`build_coded`](crate::build_coded) builds it from codes that stand
+/// for the values.
 ///
-/// It is searched as a [`Tree`] is. Nodes cannot hold `f64`, `i64` and `u64`: each value that occurs has a code,
-/// which is exact. For other types of 32 bits, nodes take 8 bytes instead of 12 where codes are 65,535 or fewer, as
+/// Searches take it like a [`Tree`]. Nodes cannot hold `f64`, `i64` and `u64`, so each value that occurs gets a code.
+/// Nothing is rounded. For types of 32 bits, nodes take 8 bytes instead of 12 if there are at most 65,535 codes, as
 /// with bins.
 ///
 /// ```
@@ -70,7 +71,7 @@ impl<T: Number> CodedTree<T> {
         Self { tree, ..self }
     }
 
-    /// Returns what its codes stand for.
+    /// Returns the table of codes: what each code stands for.
     pub fn codes(&self) -> &Codes<T> {
         &self.codes
     }
@@ -98,7 +99,7 @@ impl<T: Number> CodedTree<T> {
         of_stored!(&self.tree, tree => tree.levels())
     }
 
-    /// Bytes of the nodes, of what says which children there are, and of what codes stand for.
+    /// Returns how many bytes the nodes, the flags of children and the table of codes take.
     pub fn bytes(&self) -> u64 {
         let codes = 8 * self.codes.values.len() as u64;
         of_stored!(&self.tree, tree => tree.bytes()) + codes
@@ -109,7 +110,7 @@ impl<T: Number> CodedTree<T> {
         8.0 * self.bytes() as f64 / self.grid().cells().max(1) as f64
     }
 
-    /// As [`Tree::pointer_tree_bytes`], of values of this type.
+    /// Returns the bytes of a tree with pointers, as [`Tree::pointer_tree_bytes`] does, for values of this type.
     pub fn pointer_tree_bytes(&self, pointer: u64) -> u64 {
         self.node_count() as u64 * (2 * size_of::<T>() as u64 + 4 * pointer)
     }

@@ -1,8 +1,8 @@
 //! Merging the trees of a forest.
 //!
-//! The tiles are the elements of tiers above them, and their roots say what is in each: so the nodes above the tiles
-//! are written as in a build. Below, a level of the whole is the same level of the tiles one after the other in
-//! Z-order, and only links change.
+//! The roots of the tiles are the elements of the tiers above, so the merge writes the nodes above the tiles as a build
+//! does. Below the roots, a level of the whole is the same level of all tiles, one after the other in Z-order. Only
+//! links change.
 
 use gpu_core::{host_memory, parallel};
 use kernels_rs::ccq::plan::{Tier, rank, tiers};

@@ -1,8 +1,8 @@
 //! The file of a forest's merged tree, without the tree in memory.
 //!
-//! Nodes above the tiles come first; below, a level of the whole is the same level of the tiles one after the other in Z-order.
-//! So the file is written front to back from the tiles' trees, which may lie in mapped files, but for the header, which has the
-//! sums of what follows it.
+//! Nodes above the tiles come first. Below the roots, a level of the whole is the same level of all tiles, one after
+//! the other in Z-order. So the merge writes the file front to back from the tiles' trees, which may lie in mapped
+//! files. It writes the header last, since the header holds checksums of what follows.
 
 use std::io::{self, Seek, SeekFrom, Write};
 
@@ -69,14 +69,13 @@ impl<'a, T: Cell> Merged<'a, T> {
         Ok(Self { tiles, merging: Some(merging), top, codes })
     }
 
-    /// Gives it a reference system, as [`Tree::in_system`] does.
+    /// Sets the tree's reference system, as [`Tree::in_system`] does.
     #[must_use]
     pub fn in_system(self, system: impl Into<Option<String>>) -> Self {
         Self { top: self.top.in_system(system), ..self }
     }
 
-    /// Writes the bytes of the file that [`Tree::save`] makes of [`Forest::merge`]'s tree, and goes back once, to its
-    /// header.
+    /// Writes the same bytes as [`Tree::save`] for the tree of [`Forest::merge`]. Goes back once, to the header.
     ///
     /// # Errors
     /// The writer's.
@@ -98,7 +97,7 @@ impl<'a, T: Cell> Merged<'a, T> {
         };
         check_system(&top.system)?;
         let begin = to.stream_position()?;
-        // A header of zeros: a file that is left in the middle is no tree.
+        // A header of zeros: a file that is left in the middle is not a tree.
         to.write_all(&vec![0; header([0; 2]).len()])?;
         let nodes = self.write_nodes(merging, &mut to)?;
         to.write_all(&vec![0; padding(merging.total * size_of::<Node<T>>())])?;
@@ -168,8 +167,8 @@ impl<W: Write> Summed<W> {
 }
 
 impl<T: Cell> Forest<T> {
-    /// Returns the tree of [`merge`](Self::merge), to be written to a file. Only what lies above the tiles is in
-    /// memory, so trees of [mapped](Tree::map) files may be larger than memory.
+    /// Returns the tree of [`merge`](Self::merge) in a form that goes straight to a file. Only the nodes above the
+    /// tiles are in memory, so the tiles' trees may be larger than memory if their files are [mapped](Tree::map).
     ///
     /// # Errors
     /// The errors of [`merge`](Self::merge).
@@ -179,7 +178,7 @@ impl<T: Cell> Forest<T> {
 
     /// Returns one tree for the whole raster: the same, byte for byte, as [`build`](crate::build()) makes of it.
     ///
-    /// Every node is copied once, by all cores.
+    /// All cores copy the nodes, each node once.
     ///
     /// # Errors
     /// [`Error::TooManyNodes`](crate::Error::TooManyNodes), [`Error::Core`](crate::Error::Core) where memory does not

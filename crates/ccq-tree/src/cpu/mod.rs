@@ -1,4 +1,4 @@
-//! Trees on the CPU, on all cores; in a pool of one thread, on one.
+//! Trees on the CPU, on all cores of the current rayon pool.
 
 mod build;
 mod merge;

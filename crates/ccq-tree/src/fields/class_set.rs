@@ -1,4 +1,4 @@
-//! Searches for cells of a set of classes, which no range of values says.
+//! Searches for cells of a set of classes, which one range of values cannot express.
 
 use gpu_core::host_memory;
 use kernels_rs::ccq::summary::indicated;

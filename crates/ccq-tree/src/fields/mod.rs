@@ -2,7 +2,7 @@
 //! holds more about its quadrant, such as the sum of its values, or which classes occur.
 //!
 //! A tree without bins has every value, so fields follow from it in one pass over its nodes, and its file need not hold
-//! them. They stand in an array of their own, in the order of the nodes: a search by values reads none of them.
+//! them. Fields have an array of their own, in the order of the nodes, so a search by values does not read them.
 
 mod class_set;
 mod ready;
@@ -18,10 +18,10 @@ use crate::query::{FoundNode, Searched, each_found};
 use crate::tree::{Children, Place};
 use crate::{Cell, CodedTree, Codes, Condition, Error, Number, Quadrant, Query, Result, Tree};
 
-/// A data field, and how it is made: from the value of cells that are alike, and from the fields of quadrants.
+/// A data field, and how to compute it: from the value of equal cells, and from the fields of quadrants.
 ///
-/// [`Sum`] and [`Classes`] are provided. They can be made on a device too ([`Resident`]), for trees whose nodes
-/// hold the values themselves. You can write others, which are made on the CPU.
+/// [`Sum`] and [`Classes`] are provided. A device can compute these too ([`Resident`]), for trees whose nodes hold the
+/// values themselves. You can write other fields, which the CPU computes.
 ///
 /// ```
 /// use ccq_tree::{Aggregate, Params, Query, build, cpu};
@@ -56,7 +56,7 @@ pub trait Aggregate<T>: Sync {
     /// Returns the field of `cells` cells of one value. In a tree of bins the value is the bin's number.
     fn of_value(&self, value: T, cells: u64) -> Self::Field;
 
-    /// The field of both quadrants together. It is called in Z-order, from the north-west on.
+    /// Combines the fields of two quadrants into one. Calls come in Z-order, from the north-west on.
     fn combine(&self, a: Self::Field, b: Self::Field) -> Self::Field;
 }
 
@@ -65,11 +65,11 @@ pub trait Aggregate<T>: Sync {
 /// Example: see [`Fields`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Judgement {
-    /// No cell of it is to be found.
+    /// The search finds none of its cells.
     None,
     /// All of its cells are.
     All,
-    /// Some may be: its children say.
+    /// The search may find some of its cells: its children decide.
     Some,
 }
 
@@ -210,7 +210,7 @@ impl<'t, T: Number, A: Aggregate<T>> Fields<'t, T, A> {
         Self { of, aggregate, fields }
     }
 
-    /// Returns the field of each node, in their order.
+    /// Returns the field of each node, in the order of the nodes.
     pub fn fields(&self) -> &[A::Field] {
         &self.fields
     }

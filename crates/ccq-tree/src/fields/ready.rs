@@ -1,4 +1,4 @@
-//! Data fields that are often wanted, and that a device makes, too: sum and count, and the classes that occur.
+//! Ready-made data fields, which a device can compute too: sum and count, and the classes that occur.
 
 use super::{Aggregate, WideSum};
 use crate::{Bound, Cell, Number};
@@ -9,7 +9,7 @@ use crate::{Bound, Cell, Number};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sum;
 
-/// Cells with a value, and the sum of these.
+/// The number of cells with a value, and the sum of their values.
 ///
 /// ```
 /// use ccq_tree::{Params, Sum, build, fields};
@@ -33,7 +33,7 @@ pub struct Total<S> {
 }
 
 impl<S: Copy> Total<S> {
-    /// Returns the mean; `None` of no cells.
+    /// Returns the mean; `None` without cells.
     pub fn mean<T: Summed<Sum = S>>(&self) -> Option<f64> {
         (self.cells > 0).then(|| T::over(self.sum, self.cells))
     }
@@ -153,9 +153,9 @@ impl<T: Number> Aggregate<T> for Classes {
     }
 }
 
-/// A data field that a device makes, with the same bits: [`Sum`] and [`Classes`].
+/// A data field that a device can compute, with the same bits as the CPU: [`Sum`] and [`Classes`].
 pub trait Resident<T>: Aggregate<T> + sealed::Sealed {
-    /// The number by which kernels know it.
+    /// The field's number in kernels.
     #[doc(hidden)]
     const WHAT: u32;
 

@@ -1,9 +1,9 @@
 //! Sums of floats of 64 bits.
 
-/// A sum of floats of 64 bits, in twice their digits, that does not overflow before its mean does.
+/// A sum of f64 numbers with twice their digits. It does not overflow unless the mean does.
 ///
-/// Values from 2^900 on are summed apart, as 2^-64 of themselves: 2^60 cells of either kind have a finite sum. Each addition keeps what it
-/// rounds off (Knuth's two-sum), so that the sum of n values is that of arithmetic with 106 bits.
+/// Values from 2^900 on have a sum of their own, scaled by 2^-64. So 2^60 cells of either kind have a finite sum. Each
+/// addition keeps its rounding error (Knuth's two-sum), so the sum is as exact as in arithmetic with 106 bits.
 ///
 /// Example: see [`cpu::fields`](crate::cpu::fields).
 #[derive(Clone, Copy, Debug, Default, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
@@ -33,7 +33,7 @@ impl WideSum {
         }
     }
 
-    /// Returns the sum, rounded; an infinity where no float has it.
+    /// Returns the sum rounded to f64, which may be infinite.
     pub fn to_f64(self) -> f64 {
         let [far, near] = [self.far, self.near].map(|[high, low]| high + low);
         far * UNIT + near

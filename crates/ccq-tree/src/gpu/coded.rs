@@ -11,7 +11,7 @@ use crate::cell::Ranges;
 use crate::coded::Stored;
 use crate::{Bound, CodedTree, Codes, Number, Result};
 
-/// A [`CodedTree`] whose nodes are in device memory; what codes stand for is on the host.
+/// A [`CodedTree`] whose nodes are in device memory, and whose table of codes is on the host.
 ///
 /// ```
 /// use ccq_tree::gpu::{Condition, DeviceCodedTree, Workspace, count};
@@ -70,7 +70,7 @@ impl<T: Number> DeviceCodedTree<T> {
         self.tree.searched().grid()
     }
 
-    /// Returns what its codes stand for.
+    /// Returns the table of codes: what each code stands for.
     pub fn codes(&self) -> &Codes<T> {
         &self.codes
     }

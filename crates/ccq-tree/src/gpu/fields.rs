@@ -101,7 +101,7 @@ fn as_asked<T: Cell>(tree: &DeviceTree<T>, what: u32) -> kernels::Tree<'_> {
 }
 
 impl<'t, T: Cell, A: Resident<T>> DeviceFields<'t, T, A> {
-    /// Copies the field of each node to the host, in their order. Waits for the stream.
+    /// Copies the fields to the host, in the order of the nodes. Waits for the stream.
     ///
     /// # Errors
     /// [`Error::Core`].

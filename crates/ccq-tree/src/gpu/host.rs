@@ -1,8 +1,9 @@
 //! Builds of rasters in host memory on a GPU.
 //!
 //! A raster goes to the device, and its tree comes back, by gpu-core's copies, near the rate of the bus. The build
-//! between them is a small part of the time. If the whole does not fit the device's memory, strips of tiles are built
-//! one after the other and merged on the host. The next strip goes to the device while one comes back.
+//! between them is a small part of the time. If the whole does not fit the device's memory, the GPU builds strips of
+//! tiles one after the other, and the host merges them. The next strip goes to the device while the previous one comes
+//! back.
 
 use gpu_core::{Column, DeviceGrid, Gpu, GridSlice, GridSpec, GridView, Progress};
 use gpu_scan::gpu::Workspace;

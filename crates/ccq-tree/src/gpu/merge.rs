@@ -1,7 +1,7 @@
 //! Merging the trees of a forest on the device.
 //!
-//! What stands above the tiles follows from their roots, which the host fetches; it plans where every level of every
-//! tile goes, and writes the few nodes above. The others move on the device.
+//! The host fetches the roots of the tiles, plans where every level of every tile goes, and writes the few nodes above
+//! the tiles. The device moves the other nodes.
 
 use gpu_core::{Blocks, Column};
 use gpu_scan::gpu::Workspace;
@@ -14,10 +14,10 @@ use crate::tree::{Node, Storage, Tree};
 use crate::{Cell, Error, MAX_NODES, Result};
 
 impl<T: Cell> DeviceForest<T> {
-    /// Returns one tree for the whole raster: the same, byte for byte, as [`build`](super::build()) makes of it. Waits for the
-    /// roots of the tiles; so it cannot be captured.
+    /// Returns one tree for the whole raster: the same, byte for byte, as [`build`](super::build()) makes of it. The
+    /// call waits for the roots of the tiles, so a graph cannot capture it.
     ///
-    /// Every node is copied once. The forest's memory goes when the copies are done.
+    /// Every node is copied once. The call frees the forest's memory when the copies are done.
     ///
     /// # Errors
     /// [`Error::TooManyNodes`], [`Error::Core`] where memory or the device fails.

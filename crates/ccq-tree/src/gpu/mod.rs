@@ -2,7 +2,8 @@
 //!
 //! # Examples
 //!
-//! The calls have the form of those on the host, with a workspace for the device. What waits gives results on the host.
+//! The calls have the same form as on the host, with a workspace for the device. Calls that wait return results on the
+//! host.
 //!
 //! ```
 //! use ccq_tree::gpu::{Condition, Workspace, build, count, runs, statistics};

@@ -45,14 +45,15 @@ impl<'a> Condition<'a> {
         Self::of_parts(tree, None, None)
     }
 
-    /// Accepts only values from `low` on and below `high`; with a `high` of infinity all from `low` on. As [`crate::Condition::range`].
+    /// Accepts only values from `low` up to, but without, `high`. If `high` is infinity, accepts all values from `low`
+    /// on. As [`crate::Condition::range`].
     #[must_use]
     pub fn range(self, low: impl Into<Bound>, high: impl Into<Bound>) -> Self {
         Self { range: Some((low.into(), high.into())), ..self }
     }
 
-    /// Consults the raster that the tree was built from. Its cells may be larger than the finest of a search, or of
-    /// another type than the tree. Then the search makes a raster of marks on the finest grid first.
+    /// Consults the raster that the tree was built from. The raster's cells may be larger than the finest cells of a
+    /// search, or of another type than the tree. Then the search makes a raster of marks on the finest grid first.
     #[must_use]
     pub fn raster<T: Number>(self, raster: impl Into<GridSlice<'a, T>>) -> Self {
         Self { raster: Some(Arc::new(raster.into())), ..self }
@@ -293,8 +294,8 @@ pub fn count(
     Ok(sums)
 }
 
-/// Returns the quadrants whose cells satisfy all conditions, as [`quadrants`](crate::quadrants) gives them on the host, in Z-order.
-/// Waits for their number, and for the quadrants, which are the host's; so it cannot be captured.
+/// Returns the quadrants whose cells satisfy all conditions, as [`quadrants`](crate::quadrants) gives them on the host,
+/// in Z-order. Waits for the quadrants and copies them to the host, so a graph cannot capture this call.
 ///
 /// Example: see [`quadrants`](crate::quadrants()), called in [this form](crate::gpu#examples).
 ///
@@ -377,7 +378,7 @@ pub(super) struct Counted {
     pub counts: Column<u32>,
     /// For each square, the cells that satisfy all conditions, and the undecided cells.
     pub cells: Column<u64>,
-    /// The least key of each, and the greatest; or none.
+    /// The least and the greatest key of each square, if the caller wants them.
     pub bounds: Column<u32>,
     /// The squares in which the search goes on, and their number.
     listed: Column<u32>,
@@ -415,7 +416,7 @@ impl<'a> Search<'a> {
         self.grid.width.div_ceil(64) as usize * self.grid.height.div_ceil(64) as usize
     }
 
-    /// Counts; with their bounds, if these are wanted.
+    /// The counts, and the bounds if the caller wants them.
     pub fn count(&self, gpu: &Gpu, with_bounds: bool) -> Result<Counted> {
         let squares = self.squares();
         let words = squares * kernels::listed_words(self.instance());
@@ -431,12 +432,12 @@ impl<'a> Search<'a> {
         Ok(counted)
     }
 
-    /// Returns how many conditions the kernels have that search.
+    /// Returns how many conditions the kernels that search are compiled for.
     pub fn instance(&self) -> usize {
         self.conditions.len().next_power_of_two()
     }
 
-    /// Returns the search as kernels take it.
+    /// Returns the search in the form that kernels take.
     pub fn question(&self) -> kernels::Question<'_> {
         // Kernels take more conditions than there are: the others are the first's tree with any value.
         let all = [0, u32::MAX];
@@ -459,7 +460,7 @@ impl<'a> Search<'a> {
         kernels::Question { conditions, ground }
     }
 
-    /// Whether a range cuts through bins of a tree whose raster is not given.
+    /// Whether a range cuts through bins of a tree and the caller gives no raster for it.
     pub fn lacks_raster(&self) -> bool {
         let cuts = |condition: &Condition<'_>| condition.cuts_bins() && condition.raster.is_none();
         self.conditions.iter().any(cuts)

@@ -1,4 +1,4 @@
-//! What a search on the device gives beside quadrants: a mask, runs of cells, and what lies in a window.
+//! Results of a search on the device other than quadrants: a mask, runs of cells, and statistics of a window.
 
 use std::cmp::Ordering;
 
@@ -21,8 +21,8 @@ use crate::{Cell, Error, Peak, Quadrant, Query, Result, Run, Statistics};
 ///
 /// # Errors
 /// - The errors of [`count`].
-/// - [`Error::NeedsRaster`]: a range cuts through a bin, and its raster is not given. This is an error even if no
-///   such cell is found, since that is not known before.
+/// - [`Error::NeedsRaster`]: a range cuts through a bin, and its raster is not given. This is an error even if the
+///   search then finds no such cell, since the check comes first.
 pub fn mask(
     workspace: &mut Workspace,
     conditions: &[Condition<'_>],
@@ -46,8 +46,8 @@ pub fn mask(
     Ok(DeviceGrid::from_column(cells, search.grid)?)
 }
 
-/// Returns the cells that satisfy all conditions, as runs, as [`runs`](crate::runs()) gives them on the host. Waits for their number,
-/// and for the runs, which are the host's; so it cannot be captured.
+/// Returns the cells that satisfy all conditions, as runs, as [`runs`](crate::runs()) gives them on the host. Waits for
+/// the runs and copies them to the host, so a graph cannot capture this call.
 ///
 /// Example: see [`runs`](crate::runs()), called in [this form](crate::gpu#examples).
 ///
@@ -67,12 +67,12 @@ pub fn runs(
 /// The runs of what a search finds, in device memory.
 pub(super) struct DeviceRuns {
     pub runs: Column<[u32; kernels::RUN]>,
-    /// Where the runs of each row begin, and after the last their number.
+    /// Where the runs of each row begin; the last element is the number of all runs.
     pub rows: Column<u32>,
 }
 
 impl DeviceRuns {
-    /// Waits for their number; `None` where there are no cells.
+    /// Waits for the number of runs; `None` without cells.
     pub fn find(
         workspace: &mut Workspace,
         conditions: &[Condition<'_>],
@@ -123,8 +123,8 @@ impl DeviceRuns {
     }
 }
 
-/// Counts the values in a window, and finds the least and the greatest, as [`statistics`](crate::statistics()) does on the
-/// host. Waits for them; so it cannot be captured.
+/// Counts the values in a window, and finds the least and the greatest, as [`statistics`](crate::statistics()) does on
+/// the host. Waits for the results, so a graph cannot capture this call.
 ///
 /// Example: see [`statistics`](crate::statistics()), called in [this form](crate::gpu#examples).
 ///
@@ -162,12 +162,12 @@ fn bounds<T: Cell>(
     Ok((sum.to_host()?[0], (ends[0], ends[1])))
 }
 
-/// Returns the `k` cells with the greatest values in a window, the greatest first. Among equal values the first in
-/// Z-order comes first. [`top_k`](crate::top_k()) on the host gives the same result. Waits for the cells, so it cannot
-/// be captured.
+/// Returns the `k` cells with the greatest values in a window, the greatest first. Equal values come in Z-order.
+/// [`top_k`](crate::top_k()) on the host gives the same result. Waits for the cells, so a graph cannot capture this
+/// call.
 ///
-/// The least of the `k` values is found by bisection, with at most 32 counts. Then all leaves from that value on
-/// are fetched. Where many cells have that value, these leaves have more than `k` cells.
+/// A bisection finds the least of the `k` values, with at most 32 counts. Then the host fetches all leaves from that
+/// value on. Where many cells have that value, these leaves have more than `k` cells.
 ///
 /// Example: see [`top_k`](crate::top_k()), called in [this form](crate::gpu#examples).
 ///

@@ -36,8 +36,8 @@ impl<T: Cell> DeviceTree<T> {
         })
     }
 
-    /// Takes columns as a tree of these level starts, which say how many nodes there are. This function does not check
-    /// what the nodes hold. [`quadrants`](super::quadrants) takes a link out of the tree for no link.
+    /// Makes a tree of columns. The starts of the levels tell how many nodes there are. This function does not check
+    /// what the nodes hold. [`quadrants`](super::quadrants) ignores a link that leads out of the tree.
     ///
     /// # Errors
     /// [`gpu_core::Error::Length`] unless there are as many nodes and, where cells may be NODATA, flags of those above
@@ -67,7 +67,7 @@ impl<T: Cell> DeviceTree<T> {
         &self.grid
     }
 
-    /// Returns what it was built by.
+    /// Returns the parameters of the build.
     pub fn params(&self) -> &Params {
         &self.params
     }
@@ -77,7 +77,7 @@ impl<T: Cell> DeviceTree<T> {
         &self.nodes
     }
 
-    /// Returns where the nodes of each level begin, and after the last where it ends.
+    /// Returns where the nodes of each level begin, and at last where the last level ends.
     pub fn level_starts(&self) -> &[u64] {
         &self.starts
     }

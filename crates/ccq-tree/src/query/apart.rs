@@ -1,9 +1,9 @@
-//! Trees of another grid than the one that a search goes by.
+//! Trees whose grid differs from the grid of the search.
 //!
-//! The finest grid leads. A cell of it takes the value of the other raster's cell in which its centre lies, so a
-//! quadrant corresponds to a rectangle of the other's cells. The search keeps the other tree's smallest node that holds
-//! the rectangle, whose bounds hold for the rectangle. Once the rectangle is a cell, or the node a leaf, the bounds are
-//! its value.
+//! The finest grid leads. A cell of the search's grid takes the value of the other raster's cell in which its centre
+//! lies. So a quadrant corresponds to a rectangle of the other raster's cells. The search keeps the smallest node of
+//! the other tree that holds the rectangle. The node's bounds hold for the rectangle too. Once the rectangle is a cell,
+//! or the node a leaf, the bounds are its value.
 
 use gpu_core::GridSpec;
 
@@ -41,7 +41,7 @@ pub(super) struct Holder {
 }
 
 impl Mapping {
-    /// `None` where the grids have no ground in common, or one of them lies nowhere.
+    /// `None` if the grids do not overlap, or one of them has no place on the ground.
     pub fn new(lead: &GridSpec, other: &GridSpec) -> Option<Self> {
         let is_nowhere = |grid: &GridSpec| *grid == GridSpec::of_pixels(grid.width, grid.height);
         let (a, b) = (lead.bounds(), other.bounds());
@@ -90,7 +90,8 @@ impl Mapping {
 }
 
 impl Rectangle {
-    /// Returns the smallest node that holds it, from one that does on; `None` where all of its cells are NODATA.
+    /// Returns the smallest node that holds it, searched down from a node that does; `None` where all of its cells are
+    /// NODATA.
     pub fn holder(&self, tree: &dyn Searched, from: Holder) -> Option<Holder> {
         let (bits, mut at) = (tree.bits(), from);
         while u32::from(at.level) < bits && tree.node(at.node)?.has_children {

@@ -8,9 +8,9 @@ use crate::raster::Wanted;
 use crate::tree::Place;
 use crate::{Bound, RasterRef, Result};
 
-/// Returns the row and the column of a cell where a condition's raster contradicts its tree. There the raster's
-/// value is in another bin than the tree's, or only one of the two is NODATA. `None` means that no cell does: the
-/// raster refines the tree's bins.
+/// Returns the row and the column of a cell where the raster of a condition contradicts the condition's tree. At such a
+/// cell the raster's value is in another bin than the tree's, or only one of the two is NODATA. `None` means that no
+/// cell contradicts: the raster refines the tree's bins.
 ///
 /// If several cells differ, this is one in the first leaf in Z-order, and there the first by rows. A tree without
 /// bins needs no raster, and a condition may have none: both give `None`.

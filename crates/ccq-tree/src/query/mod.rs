@@ -6,7 +6,7 @@
 //! - all its values are in the ranges, and it lies in the window;
 //! - all trees have leaves there.
 //!
-//! Below the levels at which a pool has enough work, quadrants are searched in parallel. Results are in Z-order
+//! At the levels with enough quadrants for all threads, the search visits quadrants in parallel. Results are in Z-order
 //! whatever the number of threads.
 
 mod apart;
@@ -35,8 +35,8 @@ use crate::{Bound, Cell, Error, Node, Number, Query, RasterRef, Result, Tree};
 /// The most conditions of a query.
 pub const MAX_CONDITIONS: usize = 8;
 
-/// A condition on one raster: values in a range, or any. It may hold the raster itself, which a range that cuts through
-/// bins needs.
+/// A condition on one raster: its value lies in a range, or is any value. It may hold the raster itself, which a range
+/// that cuts through bins needs.
 ///
 /// ```
 /// use ccq_tree::{Condition, Params, Query, build, count};
@@ -63,8 +63,8 @@ impl<'a> Condition<'a> {
         Self { tree, range: None, raster: None }
     }
 
-    /// Accepts only values from `low` on and below `high`; with a `high` of infinity all from `low` on, infinity among them. Whole numbers
-    /// are compared exactly with values of 64 bits.
+    /// Accepts only values from `low` up to, but without, `high`. If `high` is infinity, accepts all values from `low`
+    /// on, infinity included. Whole numbers compare exactly with values of 64 bits.
     #[must_use]
     pub fn range(self, low: impl Into<Bound>, high: impl Into<Bound>) -> Self {
         Self { range: Some((low.into(), high.into())), ..self }
@@ -115,8 +115,8 @@ pub struct Quadrant {
     pub min: Bound,
     /// The greatest.
     pub max: Bound,
-    /// Whether only some of its cells may be in the ranges, since a range cuts through their bin: the raster says
-    /// which.
+    /// Whether only some of its cells may be in the ranges. This is so if a range cuts through their bin: only the
+    /// raster tells which cells.
     pub is_partly: bool,
 }
 

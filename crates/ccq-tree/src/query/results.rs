@@ -1,4 +1,4 @@
-//! What a search gives beside quadrants: counts, runs of cells, a mask.
+//! Results of a search other than quadrants: counts, runs of cells, a mask.
 
 use gpu_core::{Grid, GridSpec, host_memory};
 use rayon::prelude::*;
@@ -23,7 +23,7 @@ pub struct Count {
     /// Cells that satisfy all conditions. These are the cells of quadrants that lie wholly in the ranges and, if the
     /// rasters are given, the cells of other quadrants that the rasters select.
     pub cells: u64,
-    /// Cells that only a raster could decide, which was not given.
+    /// The number of cells that only a missing raster could decide.
     pub unsure: u64,
 }
 
@@ -42,7 +42,7 @@ impl Count {
     }
 }
 
-/// Cells of a row, from the first column on, up to and without the second.
+/// Cells of a row, from the first column up to, but without, the second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Run {
     /// The row.

@@ -1,4 +1,4 @@
-//! What lies in a window: the number of values, their bounds, the greatest of them.
+//! Statistics of a window: the number of values, their bounds, the greatest values.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -1,7 +1,7 @@
 //! Connected regions of the cells that a search finds.
 //!
 //! Cells come as runs of rows. A union-find joins each run with the touching runs of the row above, and the smaller
-//! number is always the root. So a region is named by its first run, which has its first cell, on every device.
+//! number is always the root. So its first run, which has its first cell, names a region on every device.
 
 mod outline;
 
@@ -11,7 +11,7 @@ pub use outline::Outline;
 
 use crate::{Condition, Query, Result, Run};
 
-/// Which cells beside each other are connected.
+/// Which neighbouring cells are connected.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Connectivity {
@@ -35,7 +35,7 @@ impl Connectivity {
 /// A connected region of cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Region {
-    /// The row of its first cell, row by row from the north-west.
+    /// The row of its first cell; cells count row by row from the north-west.
     pub row: u32,
     /// The column of that cell.
     pub column: u32,

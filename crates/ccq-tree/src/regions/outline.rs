@@ -1,11 +1,12 @@
 //! The outlines of regions: polygons with holes, along the edges of cells.
 //!
-//! Cells that share a corner alone are not joined in a polygon, so a region of several such parts has a polygon for each.
+//! A polygon does not join cells that share only a corner. A region whose parts touch only at corners has a polygon for
+//! each part.
 //!
-//! 1. Between two rows the border of a part is where one of the rows has its cells and the other has not. It is gone along with
-//!    the part on the left.
-//! 2. Ends of such pieces on one column follow each other along it in pairs, from north to south.
-//! 3. A way that comes to a corner a second time is cut there, so that no ring touches itself. Rings that turn
+//! 1. Between two rows, the border of a part runs where one of the rows has cells of the part and the other does not. A
+//!    walk follows the border with the part on its left.
+//! 2. Pieces of the border end on a column in pairs, in order from north to south.
+//! 3. Where the walk comes to a corner a second time, it closes a ring, so that no ring touches itself. Rings that turn
 //!    counterclockwise, seen with north up, are outer ones: each part has one. The others are its holes.
 
 use std::collections::HashMap;
@@ -16,9 +17,9 @@ use crate::{Result, Run};
 /// A corner of cells: column and row of the cell whose north-west corner it is.
 type Corner = [u32; 2];
 
-/// The outline of a region: its polygons, of each the outer ring and then the holes. Corners are a column and a row of the
-/// raster's cells, (0, 0) the north-west corner of the first. Outer rings turn counterclockwise, with north up, holes clockwise;
-/// the last corner of a ring is not its first again.
+/// The outline of a region: for each of its polygons, the outer ring and then the holes. A corner is a column and a row
+/// of the raster; (0, 0) is the north-west corner of the first cell. Outer rings turn counterclockwise, with north up,
+/// holes clockwise; the last corner of a ring is not its first again.
 pub type Outline = Vec<Vec<Vec<Corner>>>;
 
 /// A piece of the border between two rows.
@@ -33,7 +34,7 @@ struct Piece {
 }
 
 impl Regions {
-    /// Returns the outline of each region, in their order.
+    /// Returns the outlines, in the order of the regions.
     ///
     /// Work: O(n log n) for n runs.
     ///

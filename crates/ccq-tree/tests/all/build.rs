@@ -313,13 +313,13 @@ fn rasters_beside_each_other_give_the_bytes_of_one_build() {
         Error::Part { index: 1, other: 0, reason } => reason,
         other => panic!("{other}"),
     };
-    assert_eq!(reason(refused(&parts[0])), "has cells in the place of some of");
+    assert_eq!(reason(refused(&parts[0])), "overlaps");
     let moved = |x: f64, size: f64| {
         let grid = GridSpec::new(x, 71.25, size, 2, 2).unwrap();
         Grid::new(vec![0i16; 4], grid).unwrap()
     };
     assert_eq!(reason(refused(&moved(-20.4, 0.25))), "does not lie on the grid of");
-    assert_eq!(reason(refused(&moved(-20.5, 0.5))), "has cells of another size than");
+    assert_eq!(reason(refused(&moved(-20.5, 0.5))), "has a cell size that differs from");
     assert_eq!(reason(refused(&moved(1e12, 0.25))), "lies too far from");
 }
 

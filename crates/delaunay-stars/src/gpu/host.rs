@@ -1,4 +1,4 @@
-//! Triangulations from host to host, and their way back.
+//! Triangulations from host to host, and the copy back to the host.
 
 use kernels_rs::stars::natural::OPEN;
 
@@ -27,7 +27,7 @@ pub(crate) fn triangulate(
 }
 
 impl DeviceTriangulation {
-    /// Copies the triangulation to the host, where points have the indices that they were given with. Waits for the stream.
+    /// Copies the triangulation to the host, where points have their indices as given. Waits for the stream.
     ///
     /// # Errors
     /// [`Error::Core`](crate::Error::Core) for the device or memory.

@@ -38,11 +38,11 @@ pub struct DeviceCells {
     pub corner_y: Column<f64>,
 }
 
-/// Finds where places lie, exactly, for many places at once. [`Walk::locate`](crate::Walk::locate) gives the same
+/// Finds exactly where places lie, for many places at once. [`Walk::locate`](crate::Walk::locate) gives the same
 /// results, with one exception. A place outside the hull may be beyond several sides, and the two functions may name
 /// different ones. **Waits** for the places' bits.
 ///
-/// Cost: the nearest site of each place, by a search in the index, and the triangles from there to the place.
+/// Cost: for each place a search in the index for the nearest site, and the triangles on the way from there.
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -160,8 +160,8 @@ pub fn interpolate_linear<'a>(
     }
 }
 
-/// The Voronoi cells of all sites: as [`Triangulation::cell`](crate::Triangulation::cell), to the bit, for areas above 2^-1022. Does
-/// not wait.
+/// Returns the Voronoi cells of all sites. Areas above 2^-1022 have the bits of
+/// [`Triangulation::cell`](crate::Triangulation::cell). Does not wait.
 ///
 /// Cost: one read of the stars.
 ///
@@ -247,7 +247,8 @@ impl DeviceLocations {
         &self.kinds
     }
 
-    /// Returns three points for each place: the corners of what it lies on. Corners that are not there are `u32::MAX`.
+    /// Returns three points for each place: the corners of the triangle, edge or site on which it lies. Corners that
+    /// are not there are `u32::MAX`.
     pub fn corners(&self) -> &Column<u32> {
         &self.corners
     }

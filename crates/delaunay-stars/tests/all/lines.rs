@@ -19,7 +19,7 @@ fn split(cloud: &Cloud, lines: &[Vec<P>], how: Splitting) -> (LineSites, Triangu
     (found, all, places)
 }
 
-/// How many pieces are no edges of the triangulation.
+/// How many pieces are not edges of the triangulation.
 fn crossed(found: &LineSites, all: &Triangulation, places: &[P]) -> usize {
     let key = |p: P| p.map(|v| (v + 0.0).to_bits());
     let sites: HashMap<_, u32> =

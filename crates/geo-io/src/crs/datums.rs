@@ -1,6 +1,6 @@
-//! Names of one datum: that of the EPSG list today, older ones of the list, and Esri's, as
-//! [`plain_datum`](super::same::plain_datum) leaves them. They are what PROJ 9.1 has for aliases. A prime meridian in
-//! a name does not count, since systems state it beside the datum.
+//! The names of each datum: today's name in the EPSG list, older names of the list, and Esri's names, all in the form
+//! of [`plain_datum`](super::same::plain_datum). They come from the aliases in PROJ 9.1. A prime meridian in a name
+//! does not count, since systems state it beside the datum.
 
 /// Lists of names. No name is in two of them.
 pub(super) const SAME: [&[&str]; 180] = [

@@ -61,11 +61,11 @@ impl GeoKeys {
         entries.take(count.into()).map(|e| [e[0], e[1], e[2], e[3]])
     }
 
-    /// Returns the keys that a reader can make sense of, in ascending order as they must be, and the numbers of the
-    /// dropped keys. A key is dropped if:
+    /// Returns the keys that a reader can interpret, in the required ascending order, and the numbers of the dropped
+    /// keys. A key is dropped if:
     ///
-    /// - its number is 0, or an earlier key has the number;
-    /// - its value lies in a tag that is none of the three, or beyond the tag's end;
+    /// - its number is 0, or an earlier key has the same number;
+    /// - its value lies in an unknown tag, or beyond the end of its tag;
     /// - it lies beyond the end of the directory;
     /// - its value lies in the directory itself, and other keys are dropped or were out of order.
     pub fn cleaned(&self) -> (Self, Vec<u16>) {

@@ -1,18 +1,18 @@
-//! Coordinate reference systems: carried from file to file, not interpreted.
+//! Coordinate reference systems, which geo-io copies from file to file and hardly interprets.
 //!
 //! A system comes from the user as an EPSG code, from a LAS file as GeoTIFF keys or as WKT, and
 //! goes into a GeoTIFF as keys:
 //!
-//! - an EPSG code becomes `ProjectedCSTypeGeoKey` or `GeographicTypeGeoKey`; of a compound
-//!   system, with `VerticalGeoKey`;
-//! - keys are carried as they are, user-defined parameters included, with two exceptions. Keys that no reader
-//!   understands are dropped, since GDAL drops all keys for one of them. `GTRasterTypeGeoKey` is set to "area", which
-//!   the rasters written here are;
-//! - WKT becomes the EPSG codes of its horizontal and its vertical part where it states them. Otherwise it becomes a
+//! - an EPSG code becomes `ProjectedCSTypeGeoKey` or `GeographicTypeGeoKey`; for a compound system also
+//!   `VerticalGeoKey`;
+//! - keys are copied unchanged, including user-defined parameters, with two exceptions. Keys that no reader understands
+//!   are dropped, since GDAL would drop all keys because of one. `GTRasterTypeGeoKey` is set to "area", which the
+//!   rasters written here are;
+//! - WKT becomes the EPSG codes of its horizontal and its vertical part, if it states them. Otherwise it becomes a
 //!   user-defined system whose citation holds the WKT in the form (`ESRI PE String = ...`) that GDAL and ArcGIS read
 //!   back. A vertical part without a code keeps its name and its unit.
 //!
-//! Two systems are compared by what they are ([`Crs::compare`]), not by how they are written.
+//! [`Crs::compare`] compares what two systems mean, not how files write them.
 
 mod datums;
 mod geokeys;
@@ -62,11 +62,11 @@ enum Definition {
 }
 
 impl Crs {
-    /// The system that a user named: `EPSG:26910`, or with a vertical system `EPSG:26910+5703`, in upper
-    /// or lower case.
+    /// Returns the system that a user named: `EPSG:26910`, or with a vertical system `EPSG:26910+5703`, in upper or
+    /// lower case.
     ///
-    /// Known are the geographic, projected and compound systems of the EPSG list; a vertical system is
-    /// taken by its code.
+    /// It knows the geographic, projected and compound systems of the EPSG list, and takes a vertical system by its
+    /// code.
     ///
     /// # Errors
     /// [`Error::UnknownCrs`] for another form, an unknown code, or a system without horizontal
@@ -78,10 +78,12 @@ impl Crs {
             None => text.to_owned(),
         };
         let unknown = |reason| Error::UnknownCrs { text: shown(), reason };
-        let (authority, code) =
-            text.trim().split_once(':').ok_or_else(|| unknown("the form is EPSG:26910"))?;
+        let (authority, code) = text
+            .trim()
+            .split_once(':')
+            .ok_or_else(|| unknown("expected a code such as EPSG:26910"))?;
         if !authority.eq_ignore_ascii_case("EPSG") {
-            return Err(unknown("only EPSG codes are known, as EPSG:26910"));
+            return Err(unknown("expected an EPSG code, such as EPSG:26910"));
         }
         let (code, vertical) = match code.split_once('+') {
             Some((code, vertical)) => (code, Some(vertical)),
@@ -89,38 +91,38 @@ impl Crs {
         };
         let digits = |code: &str| !code.is_empty() && code.bytes().all(|b| b.is_ascii_digit());
         if !digits(code) || !vertical.is_none_or(digits) {
-            return Err(unknown("the form is EPSG:26910 or EPSG:26910+5703"));
+            return Err(unknown("expected a code such as EPSG:26910 or EPSG:26910+5703"));
         }
         let vertical = vertical.map(|code| match code.parse() {
             Ok(code) if (1024..32767).contains(&code) => Ok(code),
-            _ => Err(unknown("its vertical system has no such code")),
+            _ => Err(unknown("no vertical system has the code behind the +")),
         });
         let vertical = vertical.transpose()?;
         // The list has every kind of system but the vertical ones.
         if vertical.is_some_and(|code| crs_definitions::from_code(code).is_some()) {
-            return Err(unknown("the code behind the + is no vertical system's"));
+            return Err(unknown("the code behind the + is not the code of a vertical system"));
         }
         let code = code.parse().ok();
         let definition = code.and_then(crs_definitions::from_code).ok_or_else(|| {
             unknown(match code.is_some_and(vertical::is_system) {
-                true => "it is a system of heights alone, which stands behind one of places: EPSG:26910+5703",
-                false => "no geographic, projected or compound system of this code is known",
+                true => "it is a vertical system: give a horizontal one before it, such as EPSG:26910+5703",
+                false => "no geographic, projected or compound system has this code",
             })
         })?;
         if horizontal(definition.wkt).is_none() {
             return Err(unknown("it is neither geographic nor projected"));
         }
         if vertical.is_some() && wkt::vertical(definition.wkt).is_some() {
-            return Err(unknown("the system has a vertical part already"));
+            return Err(unknown("the system before the + already has a vertical part"));
         }
         Ok(Self(Definition::Epsg(definition.code, vertical)))
     }
 
-    /// The system that GeoTIFF keys state, or `None` for a directory without keys. See
-    /// [`GeoKeys::cleaned`] for keys that may be broken.
+    /// Returns the system that GeoTIFF keys state, or `None` for a directory without keys. See [`GeoKeys::cleaned`] for
+    /// keys that may be broken.
     ///
     /// # Errors
-    /// The fault, in words, where the directory is cut short or points outside its parameters.
+    /// Says, in words, how the directory is cut short or points outside its parameters.
     pub fn from_geokeys(keys: GeoKeys) -> Result<Option<Self>, String> {
         if keys.directory.get(3).is_none_or(|&count| count == 0) {
             return Ok(None);
@@ -129,8 +131,8 @@ impl Crs {
         Ok(Some(Self(Definition::Keys(keys.with_model()))))
     }
 
-    /// Returns the system that well-known text (WKT 1 or 2) states. `None` if no reader can make a system of x and
-    /// y from the text. Where brackets are missing or too many, the definitions inside are taken.
+    /// Returns the system that well-known text (WKT 1 or 2) states. `None` if no reader can make a system of x and y
+    /// from the text. If brackets are missing or too many, it takes the definitions inside.
     pub fn from_wkt(wkt: &str) -> Option<Self> {
         Self::from_broken_wkt(wkt).map(|(crs, _)| crs)
     }
@@ -141,8 +143,8 @@ impl Crs {
         Some((Self(Definition::Wkt(taken.text.into_owned())), taken.is_mended))
     }
 
-    /// Returns the EPSG code that the system was made from or that its text states. Of a system with two codes it is
-    /// the horizontal one.
+    /// Returns the EPSG code that the system was made from or that its text states. For a system with two codes, it is
+    /// the horizontal code.
     pub fn epsg(&self) -> Option<u16> {
         match &self.0 {
             Definition::Epsg(code, _) => Some(*code),
@@ -152,7 +154,7 @@ impl Crs {
         }
     }
 
-    /// The system as WKT, where it is known in that form.
+    /// Returns the system as WKT, if it came in that form.
     pub fn wkt(&self) -> Option<&str> {
         match &self.0 {
             Definition::Epsg(code, None) => crs_definitions::from_code(*code).map(|d| d.wkt),
@@ -161,7 +163,7 @@ impl Crs {
         }
     }
 
-    /// The system as GeoTIFF keys, for a raster whose pixels are areas.
+    /// Returns the system as GeoTIFF keys, for a raster whose pixels are areas.
     pub fn geokeys(&self) -> GeoKeys {
         let heights = self.heights();
         match &self.0 {
@@ -174,7 +176,7 @@ impl Crs {
         }
     }
 
-    /// Metres of a unit of the horizontal coordinates; `None` for degrees, and where the system does not
+    /// Returns how many metres a unit of the horizontal coordinates has; `None` for degrees, and if the system does not
     /// say.
     pub fn metres_per_unit(&self) -> Option<f64> {
         if self.is_geographic() {
@@ -186,8 +188,8 @@ impl Crs {
         }
     }
 
-    /// Degrees of a unit of longitudes and latitudes, which some systems have in grads; `None` where the coordinates are
-    /// on a plane.
+    /// Returns how many degrees a unit of longitude and latitude has; some systems use grads. `None` if the coordinates
+    /// are on a plane.
     pub fn degrees_per_unit(&self) -> Option<f64> {
         let of_text = self.text_behind().and_then(unit_of).map(f64::to_degrees);
         let of_keys = || match &self.0 {
@@ -201,7 +203,7 @@ impl Crs {
     }
 
     /// Returns the radius at the equator, in metres, of the ellipsoid that coordinates lie on. It tells maps of the
-    /// Moon from maps of the Earth. `None` where the system does not say.
+    /// Moon from maps of the Earth. `None` if the system does not say.
     pub fn equatorial_radius(&self) -> Option<f64> {
         let of_text = self.text_behind().and_then(Defined::of_wkt).and_then(|of| of.radius());
         let of_keys = || match &self.0 {
@@ -211,12 +213,12 @@ impl Crs {
         of_text.or_else(of_keys).filter(|radius| radius.is_finite() && *radius > 0.0)
     }
 
-    /// Metres of a unit of the heights, where the system has a vertical part.
+    /// Returns how many metres a unit of height has, if the system has a vertical part.
     pub fn metres_per_height(&self) -> Option<f64> {
         self.heights()?.unit
     }
 
-    /// The EPSG code of the vertical part, where the system has one that states it or that is known by its datum and unit.
+    /// Returns the EPSG code of the vertical part, if the system states it, or if datum and unit tell it.
     pub fn vertical_epsg(&self) -> Option<u16> {
         self.heights()?.code
     }
@@ -268,13 +270,12 @@ impl Crs {
     }
 
     /// Compares two systems by their codes if both have one, else by datum, projection, parameters and units. Names,
-    /// citations and the way of writing do not count.
+    /// citations and spelling do not count.
     ///
-    /// If the systems count as the same, returns what a user should know: that only one of them says what its
-    /// heights are.
+    /// If the systems count as the same, returns a note for the user if only one of them states what its heights are.
     ///
     /// # Errors
-    /// How the systems differ, in words.
+    /// Says in words how the systems differ.
     pub fn compare(&self, other: &Self) -> Result<Option<String>, String> {
         if self == other {
             return Ok(None);
@@ -295,7 +296,7 @@ impl Crs {
         }
     }
 
-    /// Whether [`Crs::compare`] takes two systems for the same.
+    /// Whether [`Crs::compare`] finds two systems equal.
     pub fn same_as(&self, other: &Self) -> bool {
         self.compare(other).is_ok()
     }
@@ -328,7 +329,7 @@ impl Crs {
             {
                 Ok(())
             }
-            _ => Err("one of them has no code to compare".to_owned()),
+            _ => Err("one of them has no EPSG code to compare".to_owned()),
         }
     }
 
@@ -343,8 +344,8 @@ impl Crs {
         }
     }
 
-    /// Whether the coordinates are geocentric: x, y and z from the middle of the Earth. No two of these are a place on
-    /// a map.
+    /// Whether the coordinates are geocentric: x, y and z from the middle of the Earth. Two of these coordinates do not
+    /// make a place on a map.
     pub fn is_geocentric(&self) -> bool {
         match &self.0 {
             // No name is taken of such a system.
@@ -438,7 +439,7 @@ mod tests {
         assert!(reason("EPSG:9999").contains("no geographic, projected or compound system"));
         let text = format!("PROJCS[\"{}\"]", "\u{e9}".repeat(1000));
         assert!(reason(&text).len() < 250 && reason(&text).contains(" ..\""), "{}", reason(&text));
-        // Geocentric: three-dimensional Cartesian coordinates are no map.
+        // Geocentric: three-dimensional Cartesian coordinates are not on a map.
         assert!(Crs::parse("EPSG:4978").is_err());
     }
 

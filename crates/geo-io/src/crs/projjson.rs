@@ -1,7 +1,7 @@
-//! Systems as PROJJSON, the form in which GeoParquet has them: WKT 2 as JSON.
+//! Systems as PROJJSON (WKT 2 as JSON), the form that GeoParquet uses.
 //!
-//! Into JSON: from WKT 2 node by node; from WKT 1 with the names and codes that the EPSG list has for methods and parameters. Out of
-//! JSON: by the EPSG code where one is stated, else as WKT 2.
+//! To JSON: from WKT 2 node by node; from WKT 1 with the names and codes of methods and parameters in the EPSG list.
+//! From JSON: by the EPSG code if the text states one, else as WKT 2.
 
 use serde_json::{Value, json};
 
@@ -140,8 +140,8 @@ const POLAR: &str = "polar_stereographic";
 const POLAR_OF_PARALLEL: &str = "polar_stereographic of a parallel";
 
 impl Crs {
-    /// Returns the system as PROJJSON. `None` if the system is known by other means than its EPSG code or WKT, or
-    /// if its projection has no name in the EPSG list.
+    /// Returns the system as PROJJSON. `None` if the system has neither an EPSG code nor WKT, or if its projection has
+    /// no name in the EPSG list.
     ///
     /// ```
     /// let utm = geo_io::Crs::parse("EPSG:26910")?.projjson().unwrap();
@@ -169,7 +169,8 @@ impl Crs {
         Some(both)
     }
 
-    /// The system that PROJJSON states; `None` for one without x and y, or that is not understood.
+    /// Returns the system that PROJJSON states; `None` for a system without x and y, or one that this crate does not
+    /// understand.
     pub fn from_projjson(stated: &Value) -> Option<Self> {
         let of_code = |stated: &Value| code(stated).and_then(|code| Self::parse(&code).ok());
         if let Some(known) = of_code(stated) {

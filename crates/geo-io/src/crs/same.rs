@@ -1,4 +1,4 @@
-//! Whether two systems are the same, however each is written: by codes where both have one, else by what defines them.
+//! Whether two systems are the same, in whatever form: by their codes if both have one, else by their definitions.
 
 use std::f64::consts::TAU;
 
@@ -124,7 +124,7 @@ pub(super) struct Definition {
 }
 
 impl Definition {
-    /// Returns what well-known text defines; `None` where a part is missing that counts.
+    /// Returns the definition in well-known text; `None` if a necessary part is missing.
     pub fn of_wkt(text: &str) -> Option<Self> {
         let node = horizontal(text)?;
         let kind = node.kind()?;
@@ -249,7 +249,7 @@ impl Definition {
         }
     }
 
-    /// Returns what keys define whose system has no code; `None` where a part is missing that counts.
+    /// Returns the definition in keys that have no code; `None` if a necessary part is missing.
     pub fn of_keys(keys: &GeoKeys) -> Option<Self> {
         if let Some(text) = keys.text() {
             return Self::of_wkt(text);
@@ -330,7 +330,7 @@ impl Definition {
         self.ellipsoid.map(|[radius, _]| radius)
     }
 
-    /// How it differs from another, in words.
+    /// Says in words how it differs from another.
     pub fn difference(&self, other: &Self) -> Option<String> {
         let away = |a: f64, b: f64, most: f64| (a - b).abs() > most;
         let (a, b) = (self, other);

@@ -1,4 +1,4 @@
-//! Vertical systems: the list of coordinate systems has none, so the customary ones are here.
+//! The usual vertical systems, which the crate with the list of coordinate systems lacks.
 
 use super::units::{metres_of, unit_code};
 use super::wkt::{DATUMS, Node};
@@ -54,11 +54,11 @@ const NAMES: [(&str, &str); 15] = [
 /// The vertical part of a system.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Heights {
-    /// Its code, as stated or as its datum and unit have it.
+    /// Its EPSG code, as stated or as datum and unit tell it.
     pub code: Option<u16>,
-    /// As the file has it; empty where it has none.
+    /// Its name in the file; empty without a name.
     pub name: String,
-    /// Its datum, without what writers spell in different ways.
+    /// The name of its datum, normalised, since writers spell it in different ways.
     pub datum: String,
     /// Metres of a unit.
     pub unit: Option<f64>,
@@ -77,8 +77,7 @@ impl Heights {
         Self { code: Some(code), name: String::new(), datum, unit }
     }
 
-    /// Returns the system of a name and a unit, either of which may be missing. Names of the EPSG list end with the
-    /// unit.
+    /// Returns the system with a name and a unit; either may be missing. Names of the EPSG list end with the unit.
     pub fn of_name(name: String, unit: Option<f64>) -> Self {
         let (datum, lower) = (known_datum(&name), name.to_lowercase());
         let ending =
@@ -103,7 +102,8 @@ impl Heights {
         }
     }
 
-    /// How it differs from another; `Ok(false)` where one of them does not say enough to be compared.
+    /// Compares it with another, and says in words how they differ; `Ok(false)` if one of them says too little for a
+    /// comparison.
     pub fn compare(&self, other: &Self) -> Result<bool, String> {
         if let (Some(a), Some(b)) = (self.unit, other.unit)
             && (a / b - 1.0).abs() > 1e-7

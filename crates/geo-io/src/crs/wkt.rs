@@ -1,4 +1,5 @@
-//! Well-known text (WKT 1 of OGC, GDAL and ESRI, WKT 2 of 2015 and 2019): its nodes, and what of a text can be taken.
+//! Well-known text (WKT 1 of OGC, GDAL and ESRI, WKT 2 of 2015 and 2019): its nodes, and the parts of a damaged text
+//! that are usable.
 
 use std::borrow::Cow;
 
@@ -38,14 +39,14 @@ pub(super) enum Kind {
 pub(super) struct Node<'a> {
     pub keyword: &'a str,
     pub inside: &'a str,
-    /// The keyword, the brackets and what is inside.
+    /// The node as text: keyword, brackets and contents.
     pub whole: &'a str,
 }
 
 /// A text that GDAL and its like can load.
 pub(super) struct Taken<'a> {
     pub text: Cow<'a, str>,
-    /// Whether it is a part of what was given, or was completed.
+    /// Whether its text is a part of the given text, or was completed.
     pub is_mended: bool,
 }
 
@@ -249,7 +250,7 @@ impl<'a> Node<'a> {
         split(self.inside).filter_map(outermost)
     }
 
-    /// The first node directly inside that has one of these keywords.
+    /// Returns the first node directly inside with one of these keywords.
     pub fn child(&self, keywords: &[&str]) -> Option<Node<'a>> {
         self.children().find(|part| keywords.iter().any(|k| part.is(k)))
     }
@@ -259,12 +260,12 @@ impl<'a> Node<'a> {
         split(self.inside).next().map(|part| part.trim().trim_matches('"').to_owned())
     }
 
-    /// A word inside, without its quotes: the name is word 0.
+    /// Returns a word inside, without its quotes; the name is word 0.
     pub fn word(&self, number: usize) -> Option<&'a str> {
         split(self.inside).nth(number).map(|part| part.trim().trim_matches('"'))
     }
 
-    /// A number inside: the name is word 0.
+    /// Returns a number inside; the name is word 0.
     pub fn number(&self, word: usize) -> Option<f64> {
         split(self.inside).nth(word)?.trim().parse().ok()
     }
@@ -278,8 +279,8 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// The code of a system of coordinates; `None` also for that of a system of another kind, such as 4326 of a projected
-    /// one: the definition counts.
+    /// Returns the EPSG code of a coordinate system. `None` also if the code belongs to another kind of system, such as
+    /// 4326 for a projected one: then the definition counts.
     pub fn system_code(&self) -> Option<u16> {
         self.code().filter(|&code| {
             let kind = crs_definitions::from_code(code).and_then(|d| horizontal(d.wkt)?.kind());
@@ -287,8 +288,8 @@ impl<'a> Node<'a> {
         })
     }
 
-    /// The code of `AUTHORITY["EPSG","26910"]` or `ID["EPSG",26910]` directly inside the node. ESRI's numbers below 32768
-    /// are EPSG's.
+    /// The code of `AUTHORITY["EPSG","26910"]` or `ID["EPSG",26910]` directly inside the node. ESRI's numbers below
+    /// 32768 are EPSG codes.
     pub fn code(&self) -> Option<u16> {
         self.children().filter(|part| part.is("AUTHORITY") || part.is("ID")).find_map(|part| {
             let mut words = split(part.inside).map(|w| w.trim().trim_matches('"'));

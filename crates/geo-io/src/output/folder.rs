@@ -16,7 +16,8 @@ pub(crate) struct PendingFolder {
 }
 
 impl PendingFolder {
-    /// A new folder beside the place of an output that can be written. A folder that is there is replaced only if it is a store.
+    /// Makes a new folder beside the place of an output. A complete output replaces an existing folder only if that is
+    /// a Zarr store.
     pub fn begin(Output { path, existing }: Output<'_>) -> Result<Self> {
         let place = place(path)?;
         if place.exists() {
@@ -26,7 +27,7 @@ impl PendingFolder {
             if !place.join(METADATA).is_file() {
                 return Err(Error::write(
                     path,
-                    "it is there and is no Zarr store: remove it first",
+                    "it exists and is not a Zarr store: remove it first",
                 ));
             }
         }
@@ -52,7 +53,7 @@ fn place(path: &Path) -> Result<PathBuf> {
         return Ok(place);
     }
     let Some(name) = path.file_name() else {
-        return Err(Error::write(path, "it names no store"));
+        return Err(Error::write(path, "it does not name a Zarr store"));
     };
     let parent = folder_of(path);
     match parent.canonicalize() {

@@ -1,11 +1,11 @@
-//! Takes room for an array in a file before the array exists, and writes large arrays with many threads.
+//! Reserves space for an array in a file before the array exists, and writes large arrays with many threads.
 //!
-//! A file system lets one thread at a time add to a file, and spends most of that time on pages for its cache. The size
-//! of an array is often known long before its values are. So there are three steps:
+//! A file system lets only one thread at a time extend a file, and spends most of that time on pages for its cache. But
+//! the size of an array is often known long before its values. So there are three steps:
 //!
-//! 1. [`Preallocated::begin`] makes the temporary file and writes what comes before the array.
-//! 2. [`Preallocated::fill_ahead`], for use while other work goes on, takes room on the disk, so that a full disk is an
-//!    error now. Then a thread of its own begins to write zeros, which brings the pages.
+//! 1. [`Preallocated::begin`] makes the temporary file and writes the bytes before the array.
+//! 2. [`Preallocated::fill_ahead`] reserves space on the disk while other work goes on, so that a full disk is an early
+//!    error. Then a separate thread begins to write zeros, which brings the pages into memory.
 //! 3. [`Preallocated::write`] stops that thread. All threads copy the array into the pages that exist, through
 //!    mappings, which have no lock; a few threads write the rest in the usual way.
 
@@ -27,7 +27,7 @@ mod parts;
 pub struct Prefilled {
     /// Bytes whose pages were there.
     pub bytes: u64,
-    /// How long it took to bring them, beside other work.
+    /// How long it took to bring these pages into memory, beside other work.
     pub seconds: f64,
 }
 
@@ -43,7 +43,7 @@ pub(crate) struct Preallocated {
 }
 
 impl Preallocated {
-    /// Begins the file with what comes before the array.
+    /// Begins the file with the bytes before the array.
     pub fn begin(output: Output<'_>, head: &[u8], bytes: u64) -> Result<Self> {
         let pending = Pending::begin(output)?;
         pending.file().write_all(head).map_err(|e| Error::write(output.path, e))?;
@@ -51,7 +51,7 @@ impl Preallocated {
         Ok(Self { filling: None, pending, start, bytes, is_taken: false })
     }
 
-    /// Takes the array's room on the disk, and begins to bring its pages, where that is worth while.
+    /// Reserves the array's space on the disk, and begins to bring its pages into memory, if that is worthwhile.
     pub fn fill_ahead(&mut self) -> Result<()> {
         if self.bytes < LARGE as u64 {
             return Ok(());

@@ -1,9 +1,9 @@
 //! The file that an output replaces.
 //!
-//! The system keeps a file that was written or read lately in its cache. When the last name of the file goes, the
-//! system frees those pages one by one: 0.1 to 0.3 s for a gigabyte. The old file must stay as it is until the new one
-//! is complete, so the wait would be at the very end of a program. Instead it goes on beside what the program does
-//! last.
+//! The system caches a file that was recently written or read. When the file loses its last name, the system frees
+//! these pages one by one: 0.1 to 0.3 s for a gigabyte. The old file must stay as it is until the new one is complete,
+//! so the wait would be at the very end of a program. Instead, a thread frees the pages while the program finishes its
+//! work.
 //!
 //! (Freeing the pages of an old file by `posix_fadvise` while the new one is made gained at most 0.3 s. Putting 3.7 GB
 //! in place of a file on the disk takes 2.0 s.)

@@ -1,4 +1,4 @@
-//! Chunks of a LAZ file, and samples of what lies in bounds.
+//! Chunks of a LAZ file, and samples of the points within bounds.
 
 use gpu_core::Bounds;
 
@@ -11,7 +11,7 @@ pub(crate) struct Chunk {
     pub bytes: u64,
     /// Its points.
     pub points: u64,
-    /// In a COPC, the square that the chunk's node states for its points, a little widened.
+    /// In a COPC file, the square of the chunk's node, a little widened.
     pub square: Option<Bounds>,
 }
 

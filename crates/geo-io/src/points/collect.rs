@@ -1,4 +1,4 @@
-//! Points of a table, one after the other, into columns or batches.
+//! Collects points of a table, one after the other, into columns or batches.
 
 use std::path::Path;
 
@@ -17,7 +17,7 @@ pub(super) struct Collector<'a, 'k> {
 }
 
 impl<'a, 'k> Collector<'a, 'k> {
-    /// No points yet, with this many further values each.
+    /// Returns a collection without points, for points with this many further values.
     ///
     /// # Errors
     /// [`Error::NoAttribute`] if the filter names an attribute that the table lacks.
@@ -44,7 +44,7 @@ impl<'a, 'k> Collector<'a, 'k> {
         Ok(Self { path, filter, keep, cloud })
     }
 
-    /// Takes a point with its class, 0 where there are none, and its further values.
+    /// Takes a point with its class (0 without classes) and its further values.
     pub fn push(&mut self, [x, y, z]: [f64; 3], class: u8, values: &[f64]) -> Result<()> {
         let cloud = &mut self.cloud;
         let number = cloud.tally.read;
@@ -68,7 +68,7 @@ impl<'a, 'k> Collector<'a, 'k> {
         Ok(())
     }
 
-    /// Hands on the last points, and gives all that were not handed on.
+    /// Hands on the last points, or returns all points if none were handed on.
     pub fn finish(mut self) -> Result<PointCloud> {
         self.keep.hand_on(&mut self.cloud, true)?;
         Ok(self.cloud)

@@ -1,8 +1,8 @@
 //! The index of a Cloud Optimised Point Cloud (COPC 1.0, copc.io): which chunks of a LAZ file lie where.
 //!
-//! The points of such a file are the nodes of an octree, a chunk of the file each. A record behind the header states
-//! the root's cube. Pages of entries of 32 bytes state each node's key (level, x, y, z), and its place in the file and
-//! its points, or the place of another page.
+//! The points of such a file are in the nodes of an octree; each node is a chunk of the file. A record behind the
+//! header states the root's cube. Pages of entries of 32 bytes state each node's key (level, x, y, z), and its place in
+//! the file and its points, or the place of another page.
 
 use gpu_core::Bounds;
 
@@ -26,7 +26,7 @@ pub(crate) struct Info {
 }
 
 impl Info {
-    /// Reads the record's bytes; `None` where they cannot be such a record.
+    /// Parses the record; `None` if its bytes cannot be such a record.
     pub fn of(record: &[u8]) -> Option<Self> {
         let words = record.get(..INFO)?.as_chunks::<8>().0;
         let float = |i: usize| f64::from_le_bytes(words[i]);
@@ -39,9 +39,9 @@ impl Info {
 
     /// Returns the chunks of the nodes that may have points within some bounds, in the order of the file.
     ///
-    /// `None` means that the pages contradict the file, which has `size` bytes and `points` points, or that a
-    /// node's cube does not hold its first point. `place` gives the first point of a chunk by where the chunk
-    /// starts, if it is known. Only a sample of the nodes is checked.
+    /// `None` means that the pages contradict the file, which has `size` bytes and `points` points, or that a node's
+    /// cube does not hold its first point. `place` returns the first point of the chunk that starts at a position, if
+    /// it is known. It checks only a sample of the nodes.
     pub fn chunks_within(
         &self,
         file: &mut Source,

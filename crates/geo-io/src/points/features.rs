@@ -92,7 +92,7 @@ impl Layout {
         let z = match (find(z)?, about.has_geometry) {
             _ if z == y => Height::None,
             (Some(column), _) => Height::Column(want(column)),
-            // Any other name means a column, and a misspelt name is no column.
+            // Any other name means a column, and a misspelt name is not a column.
             (None, true) if z.trim().eq_ignore_ascii_case("z") => Height::Place,
             (None, _) => return Err(no_column(path, names, z, false)),
         };
@@ -158,22 +158,19 @@ impl Row<'_> {
             (None, Some(other)) => {
                 return Err(wrong(format!("its geometry is a {}, not a point", other.kind())));
             }
-            (None, None) => return Err(wrong("it has no geometry, so no place".to_owned())),
+            (None, None) => return Err(wrong("it has no geometry".to_owned())),
         };
         let z = match self.layout.z {
             Height::Column(column) => Some(self.number(column)?),
             Height::Place | Height::None => None,
         };
-        let place = |[x, y, height]: [f64; 3]| {
-            match (z, self.layout.z) {
+        let place = |[x, y, height]: [f64; 3]| match (z, self.layout.z) {
             (Some(z), _) => Ok([x, y, z]),
             (None, Height::None) => Ok([x, y, y]),
             _ if height.is_nan() => Err(wrong(
-                "its point has no height, and there is no column of values: name one with --columns"
-                    .to_owned(),
+                "its point has no height: name a column of values with --columns".to_owned(),
             )),
             _ => Ok([x, y, height]),
-        }
         };
         vertices.into_iter().map(place).collect()
     }

@@ -1,9 +1,9 @@
 //! Several point files, read side by side.
 //!
-//! One file keeps all cores busy only where it has many chunks, and not while its points are taken out of its records.
-//! So several threads read, each the next file that no thread has begun; all share one pool of cores, which decodes the
-//! chunks. Clouds are handed on in the order of the files, so a file that is read before its turn waits. A thread
-//! begins no file too far behind the one whose turn it is, so that few files wait.
+//! One file keeps all cores busy only if it has many chunks, and not while the reader takes points out of its records.
+//! So several threads read; each takes the next file that no thread has begun. One pool of cores decodes the chunks of
+//! all. Clouds are passed on in the order of the files, so a file that is read early waits. A thread begins no file
+//! that is far ahead of its turn, so that few files wait.
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ use crate::{CsvColumns, Error, Filter, PointCloud, Result};
 /// Between two reports of progress.
 const A_MOMENT: Duration = Duration::from_millis(50);
 
-/// How several point files are read.
+/// How to read several point files.
 #[derive(Clone, Copy, Debug)]
 pub struct MultiFileReader<'a> {
     filter: &'a Filter,
@@ -41,15 +41,16 @@ impl<'a> MultiFileReader<'a> {
         Self { at_once: files.max(1), ..self }
     }
 
-    /// Refuses a LAS or LAZ file with a point that is kept and lies outside of the bounds that its header states.
+    /// Refuses a LAS or LAZ file if a kept point lies outside of the bounds in its header.
     pub fn within_headers(self) -> Self {
         Self { is_checked: true, ..self }
     }
 
-    /// Reads files as [`read_points`](crate::read_points) does, and gives each one's path and points to `take`, in the
-    /// order of the files.
+    /// Reads files as [`read_points`](crate::read_points) does, and passes the path and points of each file to `take`,
+    /// in the order of the files.
     ///
-    /// Memory: the points of the files that are read at once, and up to 5 MB for each core of points that wait for their turn.
+    /// Memory: the points of all files that are open at once, and up to 5 MB a core for points that wait for their
+    /// turn.
     ///
     /// # Errors
     /// - The error of `read_points` for the first file that has one.

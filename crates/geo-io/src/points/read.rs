@@ -1,4 +1,4 @@
-//! Reading a point file, whichever format it has.
+//! Reads a point file of any format.
 
 use std::path::Path;
 
@@ -11,23 +11,24 @@ use crate::{CsvColumns, Error, Result, stream};
 
 /// Reads a point cloud.
 ///
-/// The ending of the name, in upper or lower case, says the format:
+/// The ending of the name, in upper or lower case, tells the format:
 ///
 /// - `.las` and `.laz`: LAS and LAZ. A COPC is read only where its chunks touch the filter's bounds.
 /// - `.csv`, `.txt` and `.xyz`: a table.
-/// - `.parquet`, `.fgb`, `.gpkg` and `.shp`: tables with geometries. x, y and the reference system come with the
-///   geometries, and so do elevations where no column has the name. `.parquet` and `.gpkg` need geo-io's features
-///   `parquet` and `geopackage`.
+/// - `.parquet`, `.fgb`, `.gpkg` and `.shp`: tables with geometries. Geometries give x, y and the reference system, and
+///   also elevations if no column has that name. `.parquet` and `.gpkg` need geo-io's features `parquet` and
+///   `geopackage`.
 ///
-/// With the feature `http` the address (`https://..`) of a LAZ or LAS file stands where its path does. Bytes come from
-/// the server as they are wanted: of a COPC the chunks that touch the filter's bounds, of other files all.
+/// With the feature `http`, the path of a LAZ or LAS file may be its address (`https://..`). The reader requests bytes
+/// as it needs them: for a COPC file, the chunks that touch the filter's bounds; for other files, all.
 ///
-/// The name `-` stands for standard input. Bytes from it, or from a pipe without an ending, are LAS or LAZ if they
-/// begin like that, else a table. LAS and LAZ from a pipe take as much space among the temporary files.
+/// The name `-` stands for standard input. Bytes from it, or from a pipe whose name has no ending, are LAS or LAZ if
+/// they begin like these formats, else a table. LAS and LAZ from a pipe go to a temporary file, and take as much space
+/// there.
 ///
-/// `columns` names the columns of a table, and further values of each point. In a LAS file these are its fields
-/// ([`LasField`](crate::LasField)), which are decoded only where they are asked for. `progress` is told the share
-/// of the file read. A file without points gives an empty cloud.
+/// `columns` names the columns of a table, and further values of each point. In a LAS file, these are its fields
+/// ([`LasField`](crate::LasField)); the reader decodes only the named fields. It reports the share of the file read to
+/// `progress`. A file without points gives an empty cloud.
 ///
 /// ```
 /// use geo_io::{CsvColumns, Filter, read_points};
@@ -47,7 +48,7 @@ use crate::{CsvColumns, Error, Result, stream};
 /// # Errors
 /// - [`Error::UnknownEnding`]: no format has this ending.
 /// - [`Error::NotBuilt`]: the format needs a feature of this crate.
-/// - [`Error::NoAttribute`]: a table lacks what the filter asks for.
+/// - [`Error::NoAttribute`]: a table lacks an attribute that the filter needs.
 /// - [`Error::NoField`] and [`Error::NoColumn`]: a file lacks values that `columns` names.
 /// - [`Error::Cancelled`]: `progress` ended the call.
 /// - Any other error of the file.
@@ -60,12 +61,12 @@ pub fn read_points(
     read(path, filter, columns, progress, Keep::All { at_once: 1, is_checked: false })
 }
 
-/// Reads a point file as [`read_points`] does, but hands its points on as they come. Use it for files that memory
-/// does not hold. `take` gets what was kept of at most `most` points, in the order of the file, and never an empty
-/// cloud. Returns what became of all points.
+/// Reads a point file as [`read_points`] does, but passes points on as they come. Use it for files that memory does not
+/// hold. `take` gets the kept points among at most `most` points, in the order of the file, and never an empty cloud.
+/// Returns how many points were read, kept and dropped.
 ///
-/// Memory: about 60 bytes for each of `most` points, 16 more for each further value, and as many again for a LAZ
-/// file's chunk.
+/// Memory: about 60 bytes for each of `most` points, and 16 more for each further value; the same again for a chunk of
+/// a LAZ file.
 ///
 /// ```
 /// use geo_io::{CsvColumns, Filter, read_batches};
@@ -87,7 +88,7 @@ pub fn read_points(
 /// - The errors of [`read_points`] and of `take`.
 /// - [`Error::Malformed`]: a point of a LAS or LAZ file is kept, but lies outside of the bounds that the header
 ///   states.
-/// - [`Error::Malformed`]: the chunk table of a LAZ file contradicts its points after some of them were handed on.
+/// - [`Error::Malformed`]: the chunk table of a LAZ file contradicts its points after some points were passed on.
 pub fn read_batches(
     path: &Path,
     filter: &Filter,

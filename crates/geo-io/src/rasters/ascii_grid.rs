@@ -1,9 +1,10 @@
-//! ASCII grids in, as Esri and GDAL write them: a header of words and numbers, then the values of the rows from north to south.
+//! Reads ASCII grids as Esri and GDAL write them: a header of words and numbers, then the values of the rows from north
+//! to south.
 //!
-//! The reader takes what GDAL takes. The header's lines stand in any order and case, and the values over any lines. A comma may
-//! be the decimal point. The place is that of the south-west corner, or of the centre of the cell there. Where GDAL guesses at
-//! what is missing or damaged, the reader refuses the file. Opening scans the text once, for the type of the values and the
-//! beginnings of the rows.
+//! The reader accepts the same files as GDAL. The header's lines may come in any order and case, and values may break
+//! lines anywhere. A comma may be the decimal point. The header states the south-west corner, or the centre of the cell
+//! there. If something is missing or damaged, GDAL guesses, but this reader refuses the file. Opening scans the text
+//! once, for the type of the values and the beginnings of the rows.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Seek, SeekFrom};
@@ -44,7 +45,7 @@ impl AsciiGrid {
     /// Opens a grid, and reads its text once.
     ///
     /// # Errors
-    /// An error that says what is wrong with the file: a missing field, too few values, or a word that is no number.
+    /// An error that says what is wrong with the file: a missing field, too few values, or a word that is not a number.
     pub fn open(path: &Path) -> Result<Self> {
         let (header, mut words) = Header::read(path)?;
         let (width, height) = header.size;
@@ -211,7 +212,7 @@ impl Header {
             let name = words.text();
             let is_grass = start == 0 && name.starts_with("north:");
             if is_grass || unknown.len() > MOST_UNKNOWN {
-                return Err(Error::malformed(path, "it is no ASCII grid of Esri's form"));
+                return Err(Error::malformed(path, "it is not an ASCII grid of Esri's form"));
             }
             let what = format!("its field {name} has no value");
             words.next(path)?.ok_or_else(|| Error::malformed(path, what))?;
@@ -283,7 +284,8 @@ impl Header {
         }
         let nodata = text("nodata_value").map(|text| {
             let number = SampleType::F64.number_of_tag(text);
-            let number = number.ok_or_else(|| format!("its NODATA_value \"{text}\" is no number"));
+            let number =
+                number.ok_or_else(|| format!("its NODATA_value \"{text}\" is not a number"));
             Ok::<_, String>((text.to_owned(), number?))
         });
         let top = bottom + size.1 as f64 * down;
@@ -352,7 +354,7 @@ impl Words {
             self.file.consume(used);
             self.place += used as u64;
             if self.word.len() >= LONGEST {
-                let reason = format!("a word in it, at byte {}, is no number", self.place);
+                let reason = format!("a word in it, at byte {}, is not a number", self.place);
                 return Err(Error::malformed(path, reason));
             }
             if is_whole && start.is_some() {
@@ -365,7 +367,7 @@ impl Words {
         String::from_utf8_lossy(&self.word).into_owned()
     }
 
-    /// Whether the word begins with a letter and is no number.
+    /// Whether the word begins with a letter and is not a number.
     fn is_field(&self) -> bool {
         self.word.first().is_some_and(u8::is_ascii_alphabetic)
             && self.text().parse::<f64>().is_err()
@@ -386,9 +388,8 @@ impl Words {
     fn number(&self, path: &Path, (row, column): (usize, usize)) -> Result<f64> {
         let text = self.text();
         text.replacen(',', ".", 1).parse().map_err(|_| {
-            let reason = format!(
-                "its value in row {row}, column {column} is \"{text}\", which is no number"
-            );
+            let reason =
+                format!("its value in row {row}, column {column} is \"{text}\", not a number");
             Error::malformed(path, reason)
         })
     }

@@ -34,13 +34,13 @@ pub struct Georeference {
     /// GDAL's geotransform t: the corner of a pixel towards column and row 0 lies at
     /// x = t0 + column t1 + row t2 and y = t3 + column t4 + row t5.
     pub transform: [f64; 6],
-    /// The reference system, in whose units these are.
+    /// The reference system, whose units the geotransform has.
     pub crs: Option<Crs>,
 }
 
 impl Georeference {
-    /// Rows run from north to south, and pixels have the sides `width` and `height`; the raster's
-    /// north-west corner lies at `left`, `top`.
+    /// Returns the place of a raster whose rows run from north to south. Pixels have the sides `width` and `height`;
+    /// the north-west corner lies at `left`, `top`.
     pub fn north_up((left, top): (f64, f64), (width, height): (f64, f64)) -> Self {
         Self { transform: [left, width, 0.0, top, 0.0, -height], crs: None }
     }
@@ -96,21 +96,21 @@ fn keys(image: &Ifd) -> GeoKeys {
     }
 }
 
-/// How large a raster is and where it lies, without its values.
+/// The size and the place of a raster, without its values.
 ///
 /// Example: see [`read_place`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct RasterPlace {
     /// Columns and rows.
     pub size: (usize, usize),
-    /// Where it lies on the ground, if it says so or a file beside it does.
+    /// Where it lies on the ground, if the file or a file beside it says so.
     pub georeference: Option<Georeference>,
-    /// Tags that give no place, and what to do about them.
+    /// Notes on tags that do not give a place, and what to do about them.
     pub notes: Vec<String>,
 }
 
-/// Reads how large a raster is and where it lies. It may be a TIFF or a virtual raster with bands of any number and type,
-/// an ASCII grid, or Zarr of one band.
+/// Reads the size and the place of a raster. The raster may be a TIFF or a virtual raster with bands of any number and
+/// type, an ASCII grid, or Zarr of one band.
 ///
 /// ```
 /// use geo_io::{Georeference, read_place, write_georeferenced};
@@ -152,17 +152,17 @@ pub fn read_place(path: &Path) -> Result<RasterPlace> {
 #[derive(Default)]
 pub(crate) struct Place {
     pub georeference: Option<Georeference>,
-    /// What the files say that this crate does not keep, and what to do about it. Examples are ground control points, a
-    /// reference system alone, a reference system that is not understood, and a damaged world file.
+    /// Notes on statements of the files that this crate does not keep, and what to do about them. Examples are ground
+    /// control points, a reference system alone, a reference system that is not understood, and a damaged world file.
     pub notes: Vec<String>,
 }
 
 impl Place {
-    /// Returns the place of an image of a TIFF. GDAL's `.aux.xml` comes before the file's own tags, and a world file behind
-    /// them.
+    /// Returns the place of an image of a TIFF. GDAL's `.aux.xml` takes precedence over the file's own tags, and these
+    /// over a world file.
     ///
     /// # Errors
-    /// [`Error::Malformed`] for a place that is none.
+    /// [`Error::Malformed`] for an invalid place.
     pub fn of_tiff(path: &Path, image: &Ifd) -> Result<Self> {
         let beside = pam::Place::beside(path)?;
         let (keys, _) = keys(image).cleaned();
@@ -182,7 +182,7 @@ impl Place {
         Ok(Self::of(path, stated, world, crs)?.noting(path, &beside))
     }
 
-    /// Returns the place of a picture. As in GDAL, a world file comes before the `.aux.xml`.
+    /// Returns the place of a picture. As in GDAL, a world file takes precedence over the `.aux.xml`.
     ///
     /// # Errors
     /// The errors of [`Place::of_tiff`].

@@ -24,23 +24,23 @@ pub struct Mask {
     pub height: usize,
     /// 1 for a site, 0 for none; `width * height` of them.
     pub sites: Vec<u8>,
-    /// Where it lies on the ground, if its file says so, or one beside it does.
+    /// Where it lies on the ground, if the file or a file beside it says so.
     pub georeference: Option<Georeference>,
-    /// Pixels that are no site because they have no value: NODATA by the file, or NaN.
+    /// The number of pixels that are not sites because they have no value: NODATA by the file, or NaN.
     pub without_value: u64,
-    /// What a user must be told of the file, such as a scale that is not applied.
+    /// Notes on the file for the user, such as a scale that is not applied.
     pub notes: Vec<String>,
 }
 
-/// Which pixels are sites, by their values. A pixel without a value, NODATA or NaN, never is.
+/// Which pixels are sites, by their values. A pixel without a value (NODATA or NaN) is never a site.
 ///
-/// Values are compared in the raster's own type. Whole numbers are compared exactly; a decimal means the float that it rounds to
-/// in that type, so `0.1` is the f32 that 0.1 was stored as. Both ends of a range belong to it.
+/// Comparisons use the raster's own type. Whole numbers compare exactly; a decimal means the float of that type to
+/// which it rounds, so `0.1` matches an f32 that stores 0.1. Both ends of a range belong to it.
 ///
 /// Example: see [`read_mask`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SiteValues {
-    /// Values in one of these ranges; `None` stands for all but 0.
+    /// The ranges whose values are sites; `None` means all values except 0.
     pub ranges: Option<Vec<RangeInclusive<Number>>>,
     /// Whether the pixels with all other values are the sites instead.
     pub inverted: bool,
@@ -119,7 +119,7 @@ impl fmt::Display for SiteValues {
 
 /// Reads a mask from a file as [`read_raster`] does, by the name's ending. `values` says which pixels are sites.
 ///
-/// In an NPZ archive the mask is the array `mask`, or the only one. A PNG is read as [`read_raster`] has it. In a TIFF
+/// In an NPZ archive the mask is the array `mask`, or the only one. It reads a PNG as [`read_raster`] does. In a TIFF
 /// the mask is the first image, which must have one band; its compression may be Deflate, LZW, ZSTD, LERC or none.
 ///
 /// ```

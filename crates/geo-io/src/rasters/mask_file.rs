@@ -1,4 +1,4 @@
-//! Masks that are read in parts.
+//! Masks that a program reads in parts.
 
 use std::ops::Range;
 use std::path::Path;
@@ -11,9 +11,8 @@ use crate::rasters::npy::arrays::npz_size;
 use crate::rasters::npy::parts::check_window;
 use crate::{Error, Georeference, Mask, Result, SiteValues, ValuesFile};
 
-/// Returns columns and rows of the mask that [`read_mask`](crate::read_mask) would read, from its file's header
-/// alone. `None` means that the header does not say, as of a PNG, or that something is wrong: then reading returns
-/// the error.
+/// Returns columns and rows of the mask that [`read_mask`](crate::read_mask) would read, from its file's header alone.
+/// `None` means that the header does not say, as of a PNG, or that the file is damaged; then reading returns the error.
 ///
 /// ```
 /// use geo_io::{mask_size, write_npy};
@@ -32,9 +31,9 @@ pub fn mask_size(path: &Path) -> Option<(usize, usize)> {
     }
 }
 
-/// A mask that is read in parts: a file as [`ValuesFile`] has it.
+/// A mask that a program reads in parts, from the formats of [`ValuesFile`].
 ///
-/// A part of [`read_mask`](crate::read_mask)'s mask, without the rest.
+/// Each part equals the same part of [`read_mask`](crate::read_mask)'s mask.
 pub struct MaskFile(ValuesFile);
 
 impl MaskFile {
@@ -57,25 +56,26 @@ impl MaskFile {
         self.0.value_bytes()
     }
 
-    /// Returns how many bytes reading a window takes beside the window's values: in a TIFF, the bytes of a block.
+    /// Returns how many bytes it takes to read a window, in addition to the window's values: for a TIFF, the bytes of a
+    /// block.
     pub fn unpacking_bytes(&self) -> u64 {
         self.0.unpacking_bytes()
     }
 
-    /// Where it lies on the ground, if its file says so, or one beside it does.
+    /// Where it lies on the ground, if the file or a file beside it says so.
     pub fn georeference(&self) -> Option<&Georeference> {
         self.0.georeference()
     }
 
-    /// What a user must be told of the file, such as a scale that is not applied.
+    /// Notes on the file for the user, such as a scale that is not applied.
     pub fn notes(&self) -> &[String] {
         self.0.notes()
     }
 
-    /// A window of the mask; it carries no place and no notes.
+    /// Reads a window of the mask, without place and notes.
     ///
     /// # Errors
-    /// [`Error::Malformed`] for a window beyond the mask and for what is wrong with the file, [`Error::OutOfMemory`].
+    /// [`Error::Malformed`] for a window beyond the mask and for a damaged file, [`Error::OutOfMemory`].
     pub fn window(
         &self,
         rows: Range<usize>,

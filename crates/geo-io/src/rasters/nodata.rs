@@ -1,8 +1,8 @@
-//! Numbers as files state them and as people type them, and which samples they mean.
+//! Numbers in files and on command lines, and the samples that they mean.
 //!
-//! NODATA, the values of sites and the ends of ranges are [`Number`]s. A number is exact, whatever type the samples have. The
-//! samples' type then says which of its values a number means, and values are compared in that type. So a whole number is never
-//! compared through a float, and a decimal means the float that it rounds to: 0.1 is the f32 that 0.1 was stored as.
+//! NODATA, the values of sites and the ends of ranges are [`Number`]s. A number is exact, whatever type the samples
+//! have. The type of the samples decides which of its values a number means, and comparisons use that type. So no whole
+//! number is rounded to a float, and a decimal means the float to which it rounds: 0.1 matches an f32 that stores 0.1.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -17,8 +17,8 @@ use crate::{ArrayData, Error, NpyElement, Result};
 /// A number as a file states it or a person types it. It is a whole number of up to 128 bits, a float of 64 bits,
 /// or a decimal between two whole numbers.
 ///
-/// NaN equals itself, and -0 is 0. A decimal such as `-9999.`, `1e3` or `9007199254740993` is kept as a whole number, and
-/// `9007199254740992.5` as one that lies between two, whatever float it rounds to.
+/// NaN equals itself, and -0 is 0. A decimal such as `-9999.`, `1e3` or `9007199254740993` stays a whole number. A
+/// decimal such as `9007199254740992.5` stays between two whole numbers, whatever float it rounds to.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Number(Form);
 
@@ -179,7 +179,7 @@ impl Number {
         }
     }
 
-    /// The nearest float of 64 bits.
+    /// Returns the nearest f64.
     pub fn to_f64(self) -> f64 {
         match self.0 {
             Form::Whole(value) => value as f64,
@@ -196,7 +196,7 @@ impl Number {
         }
     }
 
-    /// The least whole number that is not below it; itself where it is infinite or NaN.
+    /// Returns the least whole number that is not below it; an infinity or NaN unchanged.
     ///
     /// ```
     /// let number: geo_io::Number = "9007199254740992.5".parse()?;
@@ -212,8 +212,8 @@ impl Number {
         }
     }
 
-    /// Returns the number in JSON. If 64 bits hold it, or a float does, it is a number with all of its digits.
-    /// Otherwise it is a string: `inf`, `-inf`, `nan`, a greater whole number, or a decimal between two whole numbers.
+    /// Returns the number in JSON. If 64 bits or a float hold it, it becomes a number with all of its digits. Otherwise
+    /// it becomes a string: `inf`, `-inf`, `nan`, a greater whole number, or a decimal between two whole numbers.
     ///
     /// ```
     /// use geo_io::Number;
@@ -368,7 +368,7 @@ macro_rules! with_sample_type {
 pub(crate) use with_sample_type;
 
 impl SampleType {
-    /// Returns the value of this type that a number means: the same number in an integer type, and the nearest in a
+    /// Returns the value of this type that a number means: the same number for an integer type, the nearest one for a
     /// float type. `None` if the type has no such value, as bytes have no -9999: then no sample equals the number.
     pub fn value(self, number: Number) -> Option<Number> {
         with_sample_type!(self, T => T::of(number).map(T::number))
@@ -511,7 +511,7 @@ pub(crate) trait Sample: NpyElement + Pod + PartialOrd + Default + Send + Sync {
     fn at_most(number: Number) -> Option<Self>;
     /// The value as a number.
     fn number(self) -> Number;
-    /// The nearest float of 64 bits.
+    /// Returns the nearest f64.
     fn real(self) -> f64;
     /// Returns the nearest value of the type, and for a half the one farther from 0. In an integer type NaN gives 0.
     fn rounded(value: f64) -> Self;

@@ -1,5 +1,5 @@
-//! What GDAL states of a raster beside its samples: in the file `.aux.xml` beside it, and in a GeoTIFF's own XML.
-//! XML that is not well-formed states nothing, as GDAL has it.
+//! GDAL's statements about a raster: in the file `.aux.xml` beside it, and in a GeoTIFF's own XML. Like GDAL, it
+//! ignores XML that is not well-formed.
 
 use std::path::{Path, PathBuf};
 
@@ -16,7 +16,7 @@ pub(crate) struct Band {
     pub nodata: Option<Number>,
     pub scale: Option<f64>,
     pub offset: Option<f64>,
-    /// Whether NODATA is stated, but by a text that is no number.
+    /// Whether the file states NODATA as a text that is not a number.
     pub is_no_number: bool,
     /// Whether the `.aux.xml` is not XML.
     is_damaged: bool,
@@ -42,7 +42,7 @@ impl Band {
         band
     }
 
-    /// Takes what the element of a band says.
+    /// Takes the statements in the element of a band.
     pub fn add(&mut self, band: Node, kind: SampleType) {
         let number = |name| real(text_of(band, name)?);
         self.scale = number("Scale").or(self.scale);
@@ -58,7 +58,7 @@ impl Band {
         }
     }
 
-    /// Adds the statements of a GeoTIFF's own XML where these have none yet.
+    /// Adds the statements of a GeoTIFF's own XML where statements are still missing.
     pub fn or_of_metadata(mut self, text: &str) -> Self {
         let Some(document) = document_of(text) else { return self };
         for item in children(document.root_element(), "Item") {
@@ -73,7 +73,7 @@ impl Band {
         self
     }
 
-    /// Says what of the statements does not count, and what to do about it.
+    /// Returns notes on statements that do not count, and what to do about them.
     pub fn notes(&self, path: &Path) -> Vec<String> {
         let (scale, offset) = (self.scale.unwrap_or(1.0), self.offset.unwrap_or(0.0));
         let path = path.display();
@@ -106,17 +106,17 @@ pub(crate) struct Place {
     /// The geotransform.
     pub transform: Option<[f64; 6]>,
     pub crs: Option<Crs>,
-    /// Whether it states a system that is not understood, such as one with turned poles.
+    /// Whether it states a system that this crate does not understand, such as one with rotated poles.
     pub is_system_unknown: bool,
     /// How many ground control points it has.
     pub control_points: usize,
 }
 
 impl Place {
-    /// Reads what lies beside a raster; nothing of a raster that has no such file.
+    /// Reads the file beside a raster; returns no statements if there is no such file.
     ///
     /// # Errors
-    /// A place that is none, and a system that is neither well-known text nor a code.
+    /// An invalid place, and a system that is neither well-known text nor a code.
     pub fn beside(path: &Path) -> Result<Self> {
         let (name, text) = text_beside(path);
         Self::of_pam(&text).map_err(|reason| Error::malformed(&name, reason))
@@ -128,7 +128,7 @@ impl Place {
             .map_or_else(|| Ok(Self::default()), |document| Self::of(document.root_element()))
     }
 
-    /// By the element that holds a raster's place.
+    /// Reads the element that holds a raster's place.
     pub fn of(root: Node) -> Result<Self, &'static str> {
         let transform = text_of(root, "GeoTransform").map(|numbers| {
             let numbers = numbers.split(',').map(|word| word.trim().parse().ok());

@@ -1,4 +1,4 @@
-//! A picture of a raster of distances: colour from 0 to the largest.
+//! Pictures of rasters of distances, in colours from 0 to the largest distance.
 
 use rayon::prelude::*;
 
@@ -17,8 +17,8 @@ const RAMP: [[f32; 3]; 5] = [
 
 /// Writes a raster of distances (row-major, row 0 in the north, from 0 up) as a coloured PNG.
 ///
-/// Colours follow the square root of the distance over the largest one, so that the near shows too;
-/// what is not finite is transparent.
+/// A colour depends on the square root of the distance divided by the largest, so that small distances show too.
+/// Distances that are not finite are transparent.
 ///
 /// ```
 /// use geo_io::write_picture;
@@ -83,8 +83,8 @@ pub fn write_colours<'a>(
     png::write_rgba(output.into(), pixels.as_flattened(), width, height)
 }
 
-/// [`write_colours`] of a picture that need not fit the memory: `fill` gives whole rows, four bytes a pixel, from the first on, each
-/// once.
+/// Writes like [`write_colours`] a picture that need not fit the memory: `fill` returns whole rows, four bytes a pixel,
+/// from the first on, each once.
 ///
 /// ```
 /// use geo_io::{write_colour_rows, write_colours};
@@ -102,7 +102,7 @@ pub fn write_colours<'a>(
 /// ```
 ///
 /// # Errors
-/// What `fill` gives, [`Error::BadValue`] for a picture without pixels, and the errors of writing.
+/// The errors of `fill`, [`Error::BadValue`] for a picture without pixels, and the errors of writing.
 pub fn write_colour_rows<'a>(
     output: impl Into<Output<'a>>,
     size: (u32, u32),

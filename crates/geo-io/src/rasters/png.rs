@@ -1,4 +1,4 @@
-//! PNG, through the crate `png`: pictures out, rasters of stored values in.
+//! PNG, through the crate `png`: writes pictures, and reads rasters of stored values.
 
 use std::fs::File;
 use std::io::{BufReader, Write};

@@ -1,4 +1,4 @@
-//! Rasters of values, as their files have them.
+//! Rasters of values, as in their files.
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ use crate::{
     read_npy, read_npz,
 };
 
-/// A raster as its file has it: row-major, row 0 in the north.
+/// A raster with its file's values: row-major, row 0 in the north.
 ///
 /// Example: see [`read_raster`].
 #[derive(Clone, Debug, PartialEq)]
@@ -24,38 +24,35 @@ pub struct Raster {
     pub height: usize,
     /// The values, `width * height` of them.
     pub values: ArrayData,
-    /// Where it lies on the ground, if its file says so, or one beside it does.
+    /// Where it lies on the ground, if the file or a file beside it says so.
     pub georeference: Option<Georeference>,
-    /// The value of the values' own type that stands for NODATA by the file, or GDAL's `.aux.xml` beside it.
+    /// The value that stands for NODATA, by the file or GDAL's `.aux.xml` beside it, in the type of the values.
     pub nodata: Option<Number>,
-    /// What a user must be told of the file, such as a scale that is not applied.
+    /// Notes on the file for the user, such as a scale that is not applied.
     pub notes: Vec<String>,
 }
 
 /// Reads a raster from NPY, NPZ, PNG, TIFF, an ASCII grid, GDAL's virtual raster or Zarr, by the name's ending. The
 /// type of its values stays as it is.
 ///
-/// From an NPZ archive the array named `array` is read. Without a name it is the array called `mask`, or the only
-/// one.
+/// From an NPZ archive, it reads the array named `array`; without a name, the array called `mask`, or the only one.
 ///
-/// From a TIFF the first image is read, which must have one band. Its samples are unsigned integers of 1 to 16, 32
-/// or 64 bits, signed ones of 8 to 64, or floats of 16 to 64. The values are the stored ones: no scale is applied,
-/// and a palette gives its indices. Blocks that a sparse file does not have are NODATA, or 0 where the file names
-/// none.
+/// From a TIFF, it reads the first image, which must have one band. Its samples are unsigned integers of 1 to 16, 32 or
+/// 64 bits, signed ones of 8 to 64, or floats of 16 to 64. Values are as stored: it applies no scale, and a palette
+/// gives its indices. Missing blocks of a sparse file are NODATA, or 0 if the file states no NODATA.
 ///
 /// A PNG gives the same values as a TIFF of the same picture: stored grey values of 1 to 16 bits, or the indices of a
-/// palette. A value or a palette entry that is transparent is NODATA. A picture with colours or with opacity is read
-/// where all pixels are grey and opaque.
+/// palette. A value or a palette entry that is transparent is NODATA. It reads a picture with colour or opacity only if
+/// all pixels are grey and opaque.
 ///
-/// The values of an ASCII grid (`.asc`) are integers of 32 bits. They are floats of 32 bits where a value or NODATA has a
-/// decimal point, and of 64 where an integer has more bits. From a virtual raster (`.vrt`) the one band is read. Its
-/// sources lie on its pixels: a source that is stretched, filtered or computed is refused by name.
+/// The values of an ASCII grid (`.asc`) are integers of 32 bits. They are f32 if a value or NODATA has a decimal point,
+/// and f64 if an integer needs more than 32 bits. From a virtual raster (`.vrt`), it reads the only band. Sources must
+/// lie on its pixels: a resampled, filtered or computed source is an error, which names it.
 ///
-/// From Zarr (`.zarr`, version 3) the array is read that the path names. Without a name it is the only array of two
+/// From Zarr (`.zarr`, version 3), it reads the array that the path names; without a name, the only array of two
 /// dimensions, or of three with one band.
 ///
-/// NODATA is what GDAL takes for it. For a TIFF `.aux.xml` beside it comes first, then its tag. For a PNG the order
-/// is reversed.
+/// NODATA is as in GDAL. For a TIFF, `.aux.xml` beside it comes first, then its tag; for a PNG, the order is reversed.
 ///
 /// ```
 /// use geo_io::{ArrayData, read_raster, write_npy};
@@ -72,7 +69,7 @@ pub struct Raster {
 /// # Errors
 /// - [`Error::UnknownEnding`]: the name has another ending.
 /// - [`Error::OutOfMemory`]: memory does not hold the raster.
-/// - An error of the file, or of a mask in it or beside it by which GDAL says which pixels have a value.
+/// - An error of the file, or of a GDAL mask of valid pixels in it or beside it.
 /// - The array is not two-dimensional, or the picture has coloured or transparent pixels.
 pub fn read_raster(path: &Path, array: Option<&str>) -> Result<Raster> {
     match ending(path).as_str() {
@@ -104,7 +101,7 @@ fn of_file(file: &ValuesFile) -> Result<Raster> {
     Ok(Raster { width, height, values, georeference, nodata, notes })
 }
 
-/// A TIFF of values of f32, read in parts.
+/// A TIFF of f32 values, read in parts.
 ///
 /// ```
 /// use geo_io::{RasterFile, write_geotiff};
@@ -146,10 +143,10 @@ impl RasterFile {
         self.image.place.as_ref()
     }
 
-    /// The values of `count` rows from `first` on, as the file has them.
+    /// Reads the values of `count` rows from `first` on, as in the file.
     ///
     /// # Errors
-    /// [`Error::Malformed`] for values that cannot be unpacked, and rows beyond the last.
+    /// [`Error::Malformed`] for values that cannot be decompressed, and rows beyond the last.
     pub fn rows(&self, first: usize, count: usize) -> Result<Vec<f32>> {
         let rows = first..first.saturating_add(count);
         match self.image.window(rows, 0..self.image.size.0)? {

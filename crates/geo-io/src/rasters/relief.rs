@@ -78,7 +78,8 @@ pub fn write_shade<'a>(
     })
 }
 
-/// [`write_shade`] of a raster that need not fit the memory: `fill` gives whole rows, from the first on, each once.
+/// Writes like [`write_shade`] a raster that need not fit the memory: `fill` returns whole rows, from the first on,
+/// each once.
 ///
 /// ```
 /// use geo_io::{ArrayData, read_raster, write_shade_rows};
@@ -96,7 +97,7 @@ pub fn write_shade<'a>(
 /// ```
 ///
 /// # Errors
-/// What `fill` gives, and the errors of [`write_shade`].
+/// The errors of `fill` and of [`write_shade`].
 pub fn write_shade_rows<'a>(
     output: impl Into<Output<'a>>,
     size: (u32, u32),
@@ -125,7 +126,7 @@ fn check(raster: &[f32], what: &'static str, expected: u64) -> Result<()> {
     Ok(())
 }
 
-/// Brightness from 0 to 1 as bytes from 1 to 255, as gdaldem has it; 0 for NaN.
+/// Converts brightness from 0 to 1 to bytes from 1 to 255, as gdaldem does; NaN becomes 0.
 ///
 /// ```
 /// use geo_io::shade_bytes;
@@ -140,7 +141,7 @@ pub fn shade_bytes(brightness: &[f32]) -> Vec<u8> {
     parallel::map(brightness.len(), FINE, |i| byte(brightness[i]))
 }
 
-/// Returns the lowest and the highest finite value, the wrong way round where there is none.
+/// Returns the lowest and the highest finite value; the lowest is above the highest if there is none.
 ///
 /// ```
 /// use geo_io::finite_range;

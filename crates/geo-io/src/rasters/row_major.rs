@@ -1,11 +1,11 @@
-//! Rasters in arrays of other crates: what writers take, and what was read as arrays of `ndarray`.
+//! Rasters in arrays of other crates: input of writers, and read rasters as arrays of `ndarray`.
 
 use crate::{Error, Result};
 
-/// Values of a raster as the functions `write_..` take them: row by row from the north.
+/// The values of a raster, row by row from the north: the input of the functions `write_..`.
 ///
-/// Slices, vectors and arrays of one length have them. With the feature `ndarray` arrays of two dimensions have them too: their rows and columns
-/// are the raster's.
+/// Slices, vectors and fixed-size arrays implement it. With the feature `ndarray`, arrays of two dimensions do too;
+/// their rows and columns are the raster's.
 ///
 /// ```
 /// use geo_io::{Cells, RowMajor};
@@ -19,11 +19,11 @@ use crate::{Error, Result};
 /// # }
 /// ```
 pub trait RowMajor<T> {
-    /// The values of a raster of so many columns and rows, which are not copied.
+    /// Returns the values of a raster with this many columns and rows, without a copy.
     ///
     /// # Errors
-    /// [`Error::Shape`] unless there is a value for each cell. [`Error::Array`] for an array with other sides, and for one whose rows do not lie one after the
-    /// other without gaps: copy such a view first (`as_standard_layout`).
+    /// [`Error::Shape`] unless there is a value for each cell. [`Error::Array`] for an array with other sides, and for
+    /// an array whose rows do not lie one after the other without gaps: copy such a view first (`as_standard_layout`).
     fn row_major(&self, size: (usize, usize)) -> Result<&[T]>;
 }
 

@@ -1,4 +1,4 @@
-//! Rasters as tables: a line a cell.
+//! Rasters as tables, with a line for each cell.
 
 use std::fmt::Display;
 use std::io::{self, BufWriter, Write};
@@ -11,10 +11,9 @@ use crate::{Error, Result, RowMajor};
 
 /// Writes the centre and the value of cells as a table, row by row from the north-west.
 ///
-/// The table has a line for each cell with a value, commas between the numbers, and a first line with the names x,
-/// y and z. An output that ends in `.xyz` has spaces and no names. Since GDAL's XYZ driver reads it as a raster, it
-/// has a line for every cell, and `nodata` where no value is. NaN is no value. The path `-` stands for standard
-/// output.
+/// The table has a line for each cell with a value, commas between the numbers, and a first line with the names x, y
+/// and z. An output that ends in `.xyz` has spaces and no names. Since GDAL's XYZ driver reads it as a raster, it has a
+/// line for every cell, and `nodata` for a missing value. NaN is not a value. The path `-` stands for standard output.
 ///
 /// ```
 /// use geo_io::write_table;

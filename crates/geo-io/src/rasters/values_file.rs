@@ -1,4 +1,4 @@
-//! Rasters that are read in parts.
+//! Rasters that a program reads in parts.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -45,7 +45,7 @@ pub(crate) trait Windows: Send + Sync {
         None
     }
 
-    /// What a user must be told of it.
+    /// Notes on the file for the user.
     fn notes(&self) -> &[String] {
         &[]
     }
@@ -129,10 +129,11 @@ pub(crate) fn open_within(path: &Path, within: &[PathBuf]) -> Result<Box<dyn Win
     })
 }
 
-/// A raster that is read in parts, of values of any type: an NPY file, a TIFF, an ASCII grid, a Zarr array or a virtual raster of such.
+/// A raster that a program reads in parts, with values of any type: an NPY file, a TIFF, an ASCII grid, a Zarr array or
+/// a virtual raster of these.
 ///
-/// A part of [`read_raster`](crate::read_raster)'s raster, without the rest. A window unpacks the blocks of a TIFF that
-/// it touches, reads its rows of an array, and reads the sources of a virtual raster that it touches.
+/// Each part equals the same part of [`read_raster`](crate::read_raster)'s raster. A window decompresses the blocks of
+/// a TIFF that it touches, reads its rows of an array, and opens the sources of a virtual raster that it touches.
 pub struct ValuesFile {
     path: PathBuf,
     source: Box<dyn Windows>,
@@ -163,32 +164,33 @@ impl ValuesFile {
         self.source.value_bytes()
     }
 
-    /// Returns how many bytes reading a window takes beside the window's values: in a TIFF, the bytes of a block.
+    /// Returns how many bytes it takes to read a window, in addition to the window's values: for a TIFF, the bytes of a
+    /// block.
     pub fn unpacking_bytes(&self) -> u64 {
         self.source.unpacking_bytes()
     }
 
-    /// Where it lies on the ground, if its file says so, or one beside it does.
+    /// Where it lies on the ground, if the file or a file beside it says so.
     pub fn georeference(&self) -> Option<&Georeference> {
         self.source.place()
     }
 
-    /// Returns the value that stands for NODATA. For a GeoTIFF, GDAL's `.aux.xml` beside it counts first, then its tag;
-    /// other formats state it in the file. `None` where the values' type does not have the value.
+    /// Returns the value that stands for NODATA. For a GeoTIFF, GDAL's `.aux.xml` beside it comes first, then its tag;
+    /// other formats state NODATA in the file. `None` if the type of the values does not have that value.
     pub fn nodata(&self) -> Option<Number> {
         self.source.nodata()
     }
 
-    /// What a user must be told of the file, such as a scale that is not applied, or control points that give no place.
+    /// Notes on the file for the user, such as a scale that is not applied, or control points that give no place.
     pub fn notes(&self) -> &[String] {
         self.source.notes()
     }
 
-    /// Reads the values of a window, row by row, in the file's type. A window without cells gives no values, but their
-    /// type.
+    /// Reads the values of a window, row by row, in the file's type. A window without cells returns no values, but
+    /// their type.
     ///
     /// # Errors
-    /// [`Error::Malformed`] for a window beyond the raster and for what is wrong with the file, [`Error::OutOfMemory`].
+    /// [`Error::Malformed`] for a window beyond the raster and for a damaged file, [`Error::OutOfMemory`].
     pub fn window(&self, rows: Range<usize>, columns: Range<usize>) -> Result<ArrayData> {
         check_window(&self.path, &rows, &columns, self.size())?;
         self.source.window(rows, columns)

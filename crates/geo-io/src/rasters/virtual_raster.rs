@@ -1,7 +1,8 @@
-//! GDAL's virtual rasters in (`.vrt`): XML that says which windows of other rasters make one.
+//! Reads GDAL's virtual rasters (`.vrt`): XML that composes a raster from windows of other rasters.
 //!
-//! Sources are copied in their order, a later one over those before it. They lie on the pixels of the whole: what would be
-//! stretched, filtered or computed is refused by its name. Only sources that a window touches are opened.
+//! Sources are copied in order; a later source overwrites earlier ones. Sources must lie on the pixels of the whole:
+//! the reader refuses a resampled, filtered or computed source, and names it. The reader opens only the sources that a
+//! window touches.
 
 use std::collections::{HashSet, VecDeque};
 use std::ops::Range;
@@ -53,10 +54,12 @@ pub(crate) struct VirtualRaster {
 }
 
 impl VirtualRaster {
-    /// Opens a virtual raster and its first source, and reads no values. `within` are the virtual rasters that it is a source of.
+    /// Opens a virtual raster and its first source, and reads no values. `within` lists the virtual rasters that have
+    /// it as a source.
     ///
     /// # Errors
-    /// An error that says what is wrong with the file or a source; what is not read; a raster that is its own source.
+    /// An error that says what is wrong with the file or a source; an unsupported feature; a raster that is its own
+    /// source.
     pub fn open(path: &Path, within: &[PathBuf]) -> Result<Self> {
         let own = std::fs::canonicalize(path).map_err(|e| Error::read(path, e))?;
         let bad = |reason: String| Error::malformed(path, reason);
@@ -219,11 +222,12 @@ pub(crate) fn read_place(path: &Path) -> Result<RasterPlace> {
     Ok(RasterPlace { size, georeference, notes })
 }
 
-/// Returns the files that a raster is read from: its own, or all of a Zarr array. For a TIFF they include the `.aux.xml` beside
-/// it that states NODATA. For a virtual raster they include the files of its sources, which may be virtual rasters too.
+/// Returns the files from which geo-io reads a raster: its own file, or all files of a Zarr array. For a TIFF they
+/// include the `.aux.xml` beside it that states NODATA. For a virtual raster they include the files of its sources,
+/// which may be virtual rasters too.
 ///
 /// # Errors
-/// What is wrong with a virtual raster.
+/// The error of a damaged virtual raster.
 pub fn raster_files(path: &Path) -> Result<Vec<PathBuf>> {
     let (mut files, mut next) = (Vec::new(), vec![path.to_owned()]);
     let mut known = HashSet::from([path.to_owned()]);
@@ -275,7 +279,7 @@ fn text_at(path: &Path) -> Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// The size of a dataset and its place. Refuses what is no plain mosaic.
+/// The size of a dataset and its place. Refuses what is not a plain mosaic.
 fn dataset(path: &Path, root: Node) -> Result<((usize, usize), Place)> {
     if !root.tag_name().name().eq_ignore_ascii_case("VRTDataset") {
         return Err(not_virtual(path));
@@ -285,7 +289,9 @@ fn dataset(path: &Path, root: Node) -> Result<((usize, usize), Place)> {
     let others =
         ["MaskBand", "Group"].into_iter().find(|name| children(root, name).next().is_some());
     if let Some(kind) = kind.or(others) {
-        return Err(bad(format!("it is or has a {kind}, which geo-io does not read: {INSTEAD}")));
+        return Err(bad(format!(
+            "it is, or contains, a {kind}, which geo-io does not read: {INSTEAD}"
+        )));
     }
     let side = |name: &str| {
         let text = attribute(root, name).unwrap_or_default();
@@ -387,7 +393,7 @@ impl Source {
         let name = file.text().unwrap_or_default();
         let path = source_path(vrt, file);
         if !path.is_file() && !is_zarr(&path) && !is_url(&path) {
-            return Err(format!("{} is not a file that is there", path.display()));
+            return Err(format!("the file {} does not exist", path.display()));
         }
         let band = text_of(source, "SourceBand").unwrap_or("1").trim();
         if band != "1" {
@@ -414,13 +420,14 @@ impl Source {
         if !is_same(from[2], to[2]) || !is_same(from[3], to[3]) {
             let [[a, b], [c, d]] = [from, to].map(|r| [r[2], r[3]]);
             return Err(format!(
-                "{name}: it stretches {a} x {b} pixels to {c} x {d}, which geo-io does not read: {INSTEAD}"
+                "{name}: it resamples {a} x {b} pixels to {c} x {d}, which geo-io does not read: \
+                 {INSTEAD}"
             ));
         }
         let pixels = |place: f64| {
             let whole = place.round();
             is_same(place, whole).then_some(whole as i64).ok_or_else(|| {
-                format!("{name}: it lies between pixels (at {place}), which geo-io does not read: {INSTEAD}")
+                format!("{name}: it begins between two pixels (at {place}), which geo-io does not read: {INSTEAD}")
             })
         };
         let along = |axis: usize| {
@@ -506,7 +513,10 @@ fn rectangle(source: Node, name: &str) -> Result<Option<[f64; 4]>, String> {
         let text = attribute(element, name).unwrap_or_default();
         let number = pam::real(text).filter(|number| number.abs() < f64::from(i32::MAX));
         number.ok_or_else(|| {
-            format!("{name} \"{text}\" of its {} is no number of pixels", element.tag_name().name())
+            format!(
+                "{name} \"{text}\" of its {} is not a number of pixels",
+                element.tag_name().name()
+            )
         })
     };
     Ok(Some([number("xOff")?, number("yOff")?, number("xSize")?, number("ySize")?]))

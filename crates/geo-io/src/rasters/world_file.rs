@@ -1,4 +1,4 @@
-//! World files: what lies beside a raster and says where it lies.
+//! World files, which lie beside a raster and state its place on the ground.
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ pub(crate) struct WorldFile {
 }
 
 impl WorldFile {
-    /// Reads the world file beside a raster, by the names that GDAL looks for: for `a.tif` these are `a.tfw`, `a.tifw`
+    /// Reads the world file beside a raster, under the names that GDAL tries: for `a.tif` these are `a.tfw`, `a.tifw`
     /// or `a.wld`, in lower or upper case.
     pub fn beside(path: &Path) -> Option<Self> {
         let ending = path.extension()?.to_str()?.to_lowercase();

@@ -1,9 +1,9 @@
 //! Zarr version 3 (zarr-specs.readthedocs.io): arrays in folders, a file a chunk.
 //!
-//! An array has a `zarr.json`, which says what it is, and chunks by the codecs bytes, gzip, zstd and crc32c. A file may hold several chunks, a shard;
-//! such are read, and none are written. A raster is an array
-//! of two dimensions, y and x, or of three of which the first is 1. It lies where a `grid_mapping` (CF), `_CRS` (GDAL), `proj:` and
-//! `spatial:` (GeoZarr) or coordinates along its dimensions say.
+//! An array has a `zarr.json` with its metadata, and chunks that use the codecs bytes, gzip, zstd and crc32c. A file
+//! may hold several chunks (a shard); geo-io reads shards but does not write them. A raster is an array of two
+//! dimensions, y and x, or of three dimensions with length 1 in the first. Its place comes from a `grid_mapping` (CF),
+//! `_CRS` (GDAL), `proj:` and `spatial:` (GeoZarr), or from coordinates along its dimensions.
 
 pub(crate) mod codecs;
 pub(crate) mod metadata;

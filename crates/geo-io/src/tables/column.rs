@@ -8,9 +8,9 @@ use super::{Field, Kind, each, open, row_name};
 use crate::points::{csv, ending};
 use crate::{Error, Result};
 
-/// Reads one column of a table, of text by the endings `.csv` and `.txt` or of any other kind that [`read_points`](crate::read_points) reads. The
-/// name is taken in upper and lower case alike. Fields of text files
-/// are text, as they stand. Whole numbers of other files keep all of their bits. A field without a value is null.
+/// Reads one column of a table: text (`.csv`, `.txt`), or any other table that [`read_points`](crate::read_points)
+/// reads. The name may be in upper or lower case. Fields of text files are text, as they stand. Whole numbers of other
+/// files keep all of their bits. A field without a value is null.
 ///
 /// # Errors
 /// [`Error::UnknownEnding`], [`Error::NotBuilt`], [`Error::NoColumn`], and the errors of the file.

@@ -162,13 +162,14 @@ fn geometry(
         let list = |end: u32| {
             let part = vertices.get(start..end as usize);
             start = end as usize;
-            part.map(<[_]>::to_vec).ok_or("its parts have other ends than its list".to_owned())
+            part.map(<[_]>::to_vec)
+                .ok_or("its parts do not end where its list of ends says".to_owned())
         };
         ends.iter().map(list).collect()
     };
     let parts = |kind| -> Result<Vec<Geometry>, String> {
         if depth == 0 {
-            return Err(format!("collections lie in collections more than {DEEPEST} deep"));
+            return Err(format!("its collections lie more than {DEEPEST} deep within each other"));
         }
         let parts = of.parts().into_iter().flatten();
         parts.map(|part| geometry(&part, kind, depth - 1)).collect()
@@ -188,7 +189,7 @@ fn geometry(
         GeometryType::GeometryCollection => Geometry::Several(parts(GeometryType::Unknown)?),
         other => {
             let name = other.variant_name().unwrap_or("shape of an unknown type");
-            return Err(format!("a {name} is no point, line or polygon"));
+            return Err(format!("a {name} is not a point, line or polygon"));
         }
     })
 }
@@ -202,7 +203,7 @@ fn system_of(header: &Header<'_>) -> Result<Option<Crs>, String> {
     let found = of_code.flatten().or_else(|| stated.wkt().and_then(Crs::from_wkt));
     match found {
         None if stated.code() > 0 || stated.wkt().is_some() => {
-            Err("it states an unknown coordinate system: write the file in one of the EPSG list"
+            Err("it states an unknown coordinate system: reproject the file to a system of the EPSG list"
                 .to_owned())
         }
         found => Ok(found),

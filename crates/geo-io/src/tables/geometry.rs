@@ -1,4 +1,4 @@
-//! Geometries with their heights, as all formats of features have them.
+//! Geometries with heights, the common form of all formats of features.
 
 use crate::vectors::shapes::once;
 use crate::{Polygons, Shape};
@@ -17,8 +17,8 @@ pub(crate) enum Geometry {
 }
 
 impl Geometry {
-    /// Returns the geometry without its empty parts; `None` where nothing is left. NaN for x and y is how formats write a point
-    /// that is empty.
+    /// Returns the geometry without its empty parts; `None` where nothing is left. Formats write an empty point as NaN
+    /// for x and y.
     pub fn some(self) -> Option<Self> {
         let lines = |lines: Vec<Vec<Vertex>>| -> Vec<Vec<Vertex>> {
             lines.into_iter().filter(|line| !line.is_empty()).collect()
@@ -78,7 +78,7 @@ impl Geometry {
         }
     }
 
-    /// The shape in (x, y). Rings that are not closed are closed, and one that goes round several times goes once.
+    /// The shape in (x, y). Closes open rings, and reduces a ring that goes round several times to one turn.
     pub fn into_shape(self) -> Shape {
         let flat = |line: Vec<Vertex>| line.into_iter().map(|[x, y, _]| [x, y]).collect::<Vec<_>>();
         let ring = |ring: Vec<Vertex>| {

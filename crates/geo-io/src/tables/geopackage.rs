@@ -1,4 +1,4 @@
-//! GeoPackages in: the one layer of the file.
+//! Reads GeoPackages with a single layer.
 
 use std::path::Path;
 
@@ -147,7 +147,7 @@ fn system_of(file: &Connection, id: i64) -> Result<Option<Crs>, String> {
         .flatten();
     let found = of_code.or_else(|| Crs::from_wkt(&text.unwrap_or_default()));
     found.map(Some).ok_or_else(|| {
-        format!("it states the unknown coordinate system {organization}:{code}: write it in one of the EPSG list, as by ogr2ogr -t_srs")
+        format!("it states the unknown coordinate system {organization}:{code}: reproject it to a system of the EPSG list, as by ogr2ogr -t_srs")
     })
 }
 
@@ -156,10 +156,10 @@ fn geometry(value: ValueRef<'_>) -> Result<Option<Geometry>, String> {
     let bytes = match value {
         ValueRef::Null => return Ok(None),
         ValueRef::Blob(bytes) => bytes,
-        _ => return Err("its geometry is no bytes".to_owned()),
+        _ => return Err("its geometry is not a blob".to_owned()),
     };
     let [b'G', b'P', _, flags, rest @ ..] = bytes else {
-        return Err("its geometry does not begin as those of a GeoPackage".to_owned());
+        return Err("its geometry does not begin with the GeoPackage signature".to_owned());
     };
     if flags & 0x20 != 0 {
         return Err("its geometry is of an extended type".to_owned());

@@ -1,7 +1,7 @@
 //! Tables of features: rows of a geometry and named columns, from FlatGeobuf, Shapefile, GeoParquet and GeoPackage.
 //!
-//! Each format is a [`Table`]. [`open`] chooses it by the file's ending. Points (`points::features`) and shapes
-//! (`vectors::shapes`) are made of the rows, whichever format they come from.
+//! Each format is a [`Table`]. [`open`] chooses the format by the file's ending. Points (`points::features`) and shapes
+//! (`vectors::shapes`) come from these rows, for every format.
 
 pub(crate) mod column;
 mod flatgeobuf;
@@ -36,7 +36,7 @@ pub(crate) enum Field {
 }
 
 impl Field {
-    /// The field as a property of a feature. NaN and infinities are text there, as GeoJSON has no numbers for them.
+    /// The field as a property of a feature. NaN and infinities become text, since GeoJSON has no numbers for them.
     pub fn into_json(self) -> Value {
         match self {
             Self::Null | Self::Other(_) => Value::Null,
@@ -61,9 +61,9 @@ impl Field {
 /// The facts about a table before its rows are read.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct About {
-    /// The names of its columns, without the geometry's.
+    /// The names of its columns, except the geometry's.
     pub columns: Vec<String>,
-    /// How many of them, at the end, are parts of others.
+    /// How many of these columns, at the end, are parts of other columns.
     pub parts: usize,
     /// Whether rows have geometries.
     pub has_geometry: bool,
@@ -112,7 +112,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// The format of a file's ending, if it is one of features.
+    /// The format that a file's ending means, if it is a format of features.
     pub fn of(path: &Path) -> Option<Self> {
         match ending(path).as_str() {
             "fgb" => Some(Self::FlatGeobuf),

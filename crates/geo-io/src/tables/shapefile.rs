@@ -1,9 +1,9 @@
-//! Shapefiles in: the shapes (.shp), and beside them their fields (.dbf), index (.shx) and coordinate system (.prj), each of which may
-//! be missing.
+//! Reads shapefiles: the shapes (.shp), and beside them fields (.dbf), index (.shx) and coordinate system (.prj). Any
+//! of the latter may be missing.
 //!
-//! The crate `shapefile` writes the files of the tests. It cannot serve as the reader. It takes memory for as many
+//! The crate `shapefile` writes the files of the tests. It is not the reader, since it allocates memory for as many
 //! vertices as a damaged file claims. It returns fields of type F as f32 and whole numbers as f64, and counts deleted
-//! rows on one side alone.
+//! rows only among the fields, not among the shapes.
 
 mod fields;
 mod shapes;
@@ -89,7 +89,7 @@ impl Table for Shapefile {
         }
         match self.fields.as_ref().map(Fields::rows) {
             Some(rows) if rows != row => {
-                Err(Stop::File(format!("it has {row} shapes, and its .dbf has {rows} rows")))
+                Err(Stop::File(format!("it has {row} shapes, but its .dbf has {rows} rows")))
             }
             _ => Ok(()),
         }

@@ -1,4 +1,4 @@
-//! Well-known binary: ISO's and PostGIS's (EWKB), in either order of bytes, with heights and measures.
+//! Well-known binary by ISO and by PostGIS (EWKB), in either byte order, with heights and measures.
 
 use super::{Geometry, Vertex};
 
@@ -14,7 +14,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Geometry, String> {
     let geometry = bytes.geometry(DEEPEST)?;
     match bytes.rest.len() {
         0 => Ok(geometry),
-        more => Err(format!("its geometry has {more} bytes too many")),
+        more => Err(format!("its field has bytes beyond its geometry: {more}")),
     }
 }
 
@@ -53,7 +53,11 @@ impl Bytes<'_> {
         self.is_big = match self.take()? {
             [0] => true,
             [1] => false,
-            [other] => return Err(format!("its geometry begins with {other}, not 0 or 1, as WKB")),
+            [other] => {
+                return Err(format!(
+                    "its geometry begins with {other}, but WKB begins with 0 or 1"
+                ));
+            }
         };
         let code = self.number()?;
         // PostGIS has bits, ISO has thousands.
@@ -100,7 +104,7 @@ impl Bytes<'_> {
     fn geometry(&mut self, depth: u32) -> Result<Geometry, String> {
         let (kind, axes) = self.head()?;
         if depth == 0 {
-            return Err(format!("collections lie in collections more than {DEEPEST} deep"));
+            return Err(format!("its collections lie more than {DEEPEST} deep within each other"));
         }
         let mut parts = || self.list(5, |bytes| bytes.geometry(depth - 1));
         let mixed = || "its parts are of another type than they should be".to_owned();
@@ -131,10 +135,11 @@ impl Bytes<'_> {
                 .ok_or_else(mixed)?,
             ),
             7 => Geometry::Several(parts()?),
-            8..=12 => return Err(
-                "its geometry has curves: make lines of them, as by ogr2ogr -nlt CONVERT_TO_LINEAR"
-                    .to_owned(),
-            ),
+            8..=12 => {
+                return Err("its geometry has curves: convert them to lines, as by ogr2ogr -nlt \
+                 CONVERT_TO_LINEAR"
+                    .to_owned());
+            }
             other => return Err(format!("its geometry is of the unknown type {other}")),
         })
     }

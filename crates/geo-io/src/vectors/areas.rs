@@ -5,30 +5,29 @@ use geojson::{Feature, Geometry, Value};
 use crate::vectors::lines::{check, write_collection};
 use crate::{Crs, Output, Properties, Result, Shape};
 
-/// The polygons of one feature, each its outer ring and its holes, of (x, y). A ring ends with the place that it
-/// began with.
+/// The polygons of one feature: for each, the outer ring and the holes, of (x, y). A ring ends with its first place.
 ///
-/// Files have polygons that cross themselves, holes that lie outside, and parts that overlap. The rules for such
-/// polygons are those of `make_valid` in GEOS, which GDAL uses. They hold in all programs:
+/// Files have polygons that cross themselves, holes that lie outside, and parts that overlap. For such polygons, the
+/// rules of `make_valid` in GEOS apply, which GDAL uses. They hold in all programs:
 ///
 /// - A ring holds the places that it winds around an odd number of times, so a bow tie holds two triangles. Spikes,
 ///   repeated vertices, the direction, and a ring that is drawn several times over make no difference.
-/// - A polygon holds what its outer ring holds and none of its holes does. Holes may overlap.
-/// - A hole that lies outside, and has no place in common with the outer ring, is a polygon of its own.
+/// - A polygon holds the places in its outer ring that are in none of its holes. Holes may overlap.
+/// - A hole that lies outside of the outer ring, without a common place, becomes a separate polygon.
 ///   [`read_polygons`](crate::read_polygons) makes it one.
-/// - A feature holds what any of its polygons holds: their union.
+/// - A feature is the union of its polygons.
 ///
 /// The first rule is from `make_valid`'s method "linework", GDAL's default. The other rules are from its method
 /// "structure". The method "linework" treats overlapping parts and holes as lines too, and keeps every second area. But
-/// whoever gives overlapping parts means their union.
+/// overlapping parts usually mean their union.
 pub type Polygons = Vec<Vec<Vec<[f64; 2]>>>;
 
 /// Writes areas as a GeoJSON FeatureCollection, each with its properties. One polygon becomes a Polygon, several
 /// become a MultiPolygon.
 ///
 /// RFC 7946 requires outer rings counterclockwise, holes clockwise, and nothing across the antimeridian. The caller
-/// must see to that, since coordinates are written as they are. Reference systems are written as by
-/// [`write_lines`](crate::write_lines).
+/// must ensure this, since coordinates are written unchanged. It writes reference systems as
+/// [`write_lines`](crate::write_lines) does.
 ///
 /// ```
 /// use geo_io::{read_polygons, write_polygons};

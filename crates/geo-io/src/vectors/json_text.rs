@@ -10,8 +10,8 @@ use crate::{Error, Result, stream};
 /// sequences (RFC 7464) have them. Nesting ends at 127 levels, so that no file exhausts the stack.
 ///
 /// # Errors
-/// [`Error::Read`], [`Error::Empty`], [`Error::NotA`] for a file that does not begin with an object, [`Error::Malformed`]
-/// with line and column for what is no JSON.
+/// [`Error::Read`], [`Error::Empty`], [`Error::NotA`] for a file that does not begin with an object,
+/// [`Error::Malformed`] with line and column for what is not JSON.
 pub(crate) fn documents(path: &Path) -> Result<Vec<Value>> {
     let bytes = match stream::is_stream(path) {
         true => stream::bytes_of(path)?,
@@ -54,7 +54,7 @@ fn words(text: &str, error: &serde_json::Error) -> String {
         .collect();
     match number.trim_start_matches('-').to_ascii_lowercase().as_str() {
         "nan" | "inf" | "infinity" => {
-            format!("line {line} column {column}: {number} is no number in JSON")
+            format!("line {line} column {column}: {number} is not a number in JSON")
         }
         _ => error.to_string(),
     }

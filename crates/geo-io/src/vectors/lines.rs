@@ -9,15 +9,14 @@ use crate::crs::is_compound;
 use crate::output::{Output, write_atomic};
 use crate::{Crs, Error, Result};
 
-/// Writes lines as a GeoJSON FeatureCollection of LineStrings, each with its height as the property `elevation`. A
-/// line is its height and its points (x, y). Lines are taken one after the other, so that they need not fit the
-/// memory together. An error in place of a line ends the call.
+/// Writes lines as a GeoJSON FeatureCollection of LineStrings, each with its height as the property `elevation`. A line
+/// is its height and its points (x, y). It takes lines one after the other, so that they need not fit the memory
+/// together. An error from the iterator ends the call.
 ///
-/// GeoJSON (RFC 7946) knows only longitude and latitude on WGS 84. Coordinates are written as they are. Any other
-/// reference system is named in the member `crs` of the format's version of 2008, which GDAL, QGIS and GeoPandas
-/// read. The name is an EPSG code, or both codes of a compound system, or WKT, which GDAL takes as well.
-/// [`is_named_in_geojson`] tells whether the system can be named, and [`has_named_heights`] whether its vertical
-/// part can.
+/// GeoJSON (RFC 7946) knows only longitude and latitude on WGS 84. Coordinates are written unchanged. The member `crs`
+/// of the format's 2008 version names any other reference system; GDAL, QGIS and GeoPandas read it. The name is an EPSG
+/// code, or both codes of a compound system, or WKT, which GDAL takes as well. [`is_named_in_geojson`] tells whether
+/// the system can be named, and [`has_named_heights`] whether its vertical part can.
 ///
 /// ```
 /// use geo_io::{Shape, read_features, write_lines};
@@ -34,7 +33,7 @@ use crate::{Crs, Error, Result};
 ///
 /// # Errors
 /// - [`Error::BadValue`]: a coordinate is not finite.
-/// - The error that stands in place of a line.
+/// - The error that the iterator returns instead of a line.
 /// - The errors of writing.
 pub fn write_lines<'a, L: AsRef<[[f64; 2]]>>(
     output: impl Into<Output<'a>>,
@@ -48,7 +47,7 @@ pub fn write_lines<'a, L: AsRef<[[f64; 2]]>>(
     write_collection(output.into(), features, crs)
 }
 
-/// Returns whether readers of our GeoJSON files know the system: it has an EPSG code, or is known as WKT.
+/// Returns whether readers of Tessera's GeoJSON files recognise the system: it has an EPSG code, or WKT.
 ///
 /// ```
 /// use geo_io::{Crs, is_named_in_geojson};
@@ -60,8 +59,8 @@ pub fn is_named_in_geojson(crs: &Crs) -> bool {
     crs.epsg().is_some() || crs.wkt().is_some()
 }
 
-/// Whether a GeoJSON file can name the vertical part of a system. It can if the part has an EPSG code, or if the system is known
-/// as WKT. True for a system without a vertical part.
+/// Whether a GeoJSON file can name the vertical part of a system. It can if the part has an EPSG code, or if the system
+/// has WKT. True for a system without a vertical part.
 ///
 /// ```
 /// use geo_io::{Crs, has_named_heights};
@@ -116,11 +115,11 @@ fn of_code(code: u16) -> Option<String> {
     Some(format!("urn:ogc:def:crs:EPSG::{code}"))
 }
 
-/// Writes lines as FlatGeobuf: LineStrings with an index, each with its height as the column `elevation`. A
-/// line is its height and its points (x, y). The reference system is named by its EPSG code, or given as
-/// WKT. A vertical part beside a code is not written.
+/// Writes lines as FlatGeobuf: LineStrings with an index, each with its height as the column `elevation`. A line is its
+/// height and its points (x, y). The file names the reference system by its EPSG code, or states it as WKT. It does not
+/// write a vertical part beside a code.
 ///
-/// The lines are kept in a file without a name until all are there.
+/// The lines go to an unnamed file until all have come.
 ///
 /// ```
 /// use geo_io::{Crs, read_features, write_flatgeobuf};

@@ -88,10 +88,10 @@ pub fn write_obj<'a>(
     })
 }
 
-/// Writes triangles as FlatGeobuf: polygons with heights (Z) and an index. The reference system is named by its EPSG code, or given
-/// as WKT. `triangles` name their corners by the numbers of `vertices`.
+/// Writes triangles as FlatGeobuf: polygons with heights (Z) and an index. The file names the reference system by its
+/// EPSG code, or states it as WKT. `triangles` name their corners by the numbers of `vertices`.
 ///
-/// Triangles are kept in a file without a name until all are there.
+/// Triangles go to an unnamed file until all have come.
 ///
 /// ```
 /// use geo_io::{Shape, read_features, write_flatgeobuf_mesh};

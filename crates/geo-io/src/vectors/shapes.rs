@@ -13,7 +13,7 @@ use crate::tables::{self, Geometry, Kind, Stop, feature_name};
 use crate::{Crs, Error, Number, Polygons, Result};
 pub use with_heights::{Line, Lines, read_lines};
 
-/// What a feature is, in (x, y). A ring of a polygon ends with the place that it began with.
+/// The shape of a feature, in (x, y). A ring of a polygon ends with its first place.
 ///
 /// Example: see [`read_features`].
 #[derive(Clone, Debug, PartialEq)]
@@ -23,7 +23,7 @@ pub enum Shape {
     Points(Vec<[f64; 2]>),
     /// Lines from place to place.
     Lines(Vec<Vec<[f64; 2]>>),
-    /// Polygons, each its outer ring and its holes.
+    /// Polygons: for each, the outer ring and the holes.
     Polygons(Polygons),
     /// All of these together.
     Several(Vec<Shape>),
@@ -40,12 +40,12 @@ pub struct Features<S = Option<Shape>> {
     /// The properties of each.
     pub properties: Vec<Properties>,
     /// The coordinate system that the file states in the member `crs`, which GDAL, QGIS and
-    /// [`write_polygons`](crate::write_polygons) write for projected coordinates. Without it RFC 7946 has longitudes and latitudes
-    /// on WGS 84.
+    /// [`write_polygons`](crate::write_polygons) write for projected coordinates. Without it, coordinates are
+    /// longitudes and latitudes on WGS 84 (RFC 7946).
     pub crs: Option<Crs>,
-    /// The features with a hole outside of its outer ring, as [`read_polygons`] takes it: their numbers from 0.
+    /// The numbers, from 0, of features with a hole outside of its outer ring; see [`read_polygons`].
     pub outside: Vec<usize>,
-    /// What the file has that was passed over, or lacks, in words.
+    /// Notes, in words, on parts of the file that the reader ignored, and on what the file lacks.
     pub notes: Vec<String>,
 }
 
@@ -63,19 +63,18 @@ pub struct Features<S = Option<Shape>> {
 pub struct Properties(pub(crate) JsonObject);
 
 impl Properties {
-    /// Sets a property to a number, and replaces a property of that name. The number is written as by
-    /// [`Number::to_json`]: a whole number that fits 64 bits is an integer with all of its digits, an infinity or
-    /// NaN a string.
+    /// Sets a property to a number, and replaces a property of that name. It writes the number as [`Number::to_json`]
+    /// does: a whole number that fits 64 bits as an integer with all of its digits, an infinity or NaN as a string.
     pub fn set(&mut self, name: &str, number: impl Into<Number>) {
         self.0.insert(name.to_owned(), number.into().to_json());
     }
 
-    /// Sets a property to text, in place of what has the name.
+    /// Sets a property to text, and replaces a property of that name.
     pub fn set_text(&mut self, name: &str, text: impl Into<String>) {
         self.0.insert(name.to_owned(), text.into().into());
     }
 
-    /// The value of a property, as JSON has it.
+    /// Returns the value of a property, as JSON.
     pub fn get(&self, name: &str) -> Option<&serde_json::Value> {
         self.0.get(name)
     }
@@ -102,8 +101,8 @@ impl<N: Into<Number>> From<Vec<(&str, N)>> for Properties {
 /// Reads the features of a file. The endings `.fgb`, `.shp`, `.parquet` and `.gpkg` mean FlatGeobuf, a shapefile,
 /// GeoParquet and a GeoPackage. Any other file is GeoJSON.
 ///
-/// A GeoJSON geometry by itself is one feature. Newline-delimited GeoJSON (RFC 8142), texts of JSON one after the
-/// other, is read as well. Heights are left out, and open rings are closed.
+/// A GeoJSON geometry without a feature is one feature. Newline-delimited GeoJSON (RFC 8142), texts of JSON one after
+/// the other, is read as well. It drops heights, and closes open rings.
 ///
 /// ```
 /// use geo_io::{Shape, read_features};
@@ -121,8 +120,8 @@ impl<N: Into<Number>> From<Vec<(&str, N)>> for Properties {
 /// - [`Error::Empty`]: the file is empty.
 /// - [`Error::NotA`]: the file has another format.
 /// - [`Error::NotBuilt`]: the format needs a feature of this crate.
-/// - [`Error::Malformed`]: the file is damaged. It names the feature, from 0. In GeoJSON it also names the ring or
-///   line and the position, from 0.
+/// - [`Error::Malformed`]: the file is damaged. The error names the feature, from 0. In GeoJSON, it also names the ring
+///   or line and the position, from 0.
 pub fn read_features(path: &Path) -> Result<Features> {
     let (mut shapes, mut properties) = (Vec::new(), Vec::new());
     let (crs, notes) = rows(path, true, &mut |geometry, fields| {
@@ -133,8 +132,8 @@ pub fn read_features(path: &Path) -> Result<Features> {
     Ok(Features { shapes, properties, crs, outside: Vec::new(), notes })
 }
 
-/// Whether a file has features: geometries with properties, which [`read_features`] reads. True for GeoJSON by the endings `.geojson` and
-/// `.json`, false for a table with columns alone.
+/// Whether a file has features: geometries with properties, which [`read_features`] reads. True for GeoJSON by the
+/// endings `.geojson` and `.json`, false for a table that has only columns.
 ///
 /// ```
 /// use std::path::Path;
@@ -146,15 +145,15 @@ pub fn read_features(path: &Path) -> Result<Features> {
 /// ```
 ///
 /// # Errors
-/// What is wrong with the beginning of the file.
+/// Says what is wrong with the beginning of the file.
 pub fn has_features(path: &Path) -> Result<bool> {
     let is_geojson = ["geojson", "json"].contains(&ending(path).as_str());
     let of_table = |kind| Ok(tables::open(path, kind)?.about().has_geometry);
     Kind::of(path).map_or(Ok(is_geojson), of_table)
 }
 
-/// Whether the first geometry of a file that [`read_features`] reads is a polygon or several. False for a file without
-/// geometries. Reads a table only up to its first geometry.
+/// Whether the first geometry of a file is a Polygon or a MultiPolygon. The file is one that [`read_features`] reads.
+/// False for a file without geometries. Reads a table only up to its first geometry.
 ///
 /// # Errors
 /// The errors of [`read_features`], up to this geometry.
@@ -229,8 +228,8 @@ fn collect(shape: Shape, polygons: &mut Polygons) -> Result<(), &'static str> {
     match shape {
         Shape::Polygons(more) => polygons.extend(more),
         Shape::Several(parts) => parts.into_iter().try_for_each(|part| collect(part, polygons))?,
-        Shape::Points(_) => return Err("a point is no polygon"),
-        Shape::Lines(_) => return Err("a line is no polygon"),
+        Shape::Points(_) => return Err("a point is not a polygon"),
+        Shape::Lines(_) => return Err("a line is not a polygon"),
     }
     Ok(())
 }
@@ -359,10 +358,10 @@ mod tests {
             says(&format!(r#"{{"type": "FeatureCollection", "features": {features}}}"#), words);
         };
         let line = |text: &str| format!(r#"{{"type": "LineString", "coordinates": {text}}}"#);
-        in_feature(&line("[[2, 3], [1]]"), &["feature 1: position 1: [1] is no position"]);
+        in_feature(&line("[[2, 3], [1]]"), &["feature 1: position 1: [1] is not a position"]);
         in_feature(&line(r#"[["2", "3"], [1, 1]]"#), &["feature 1: position 0: [\"2\",\"3\"]"]);
-        in_feature(&line("[1, 2]"), &["feature 1: position 0: 1 is no position"]);
-        in_feature(&line("null"), &["feature 1: null is no list of positions"]);
+        in_feature(&line("[1, 2]"), &["feature 1: position 0: 1 is not a position"]);
+        in_feature(&line("null"), &["feature 1: null is not a list of positions"]);
         in_feature(&line("[[NaN, 1], [2, 3]]"), &["line 1 column", "NaN"]);
         in_feature(&line("[[1, -Infinity], [2, 3]]"), &["line 1 column", "Infinity"]);
         in_feature(&line("[[1, 1e999], [2, 3]]"), &["number out of range"]);
@@ -371,10 +370,10 @@ mod tests {
         in_feature(&polygon, &["feature 1: part 0: ring 1: position 1: [null,1]"]);
         in_feature("{}", &["feature 1: it has no \"type\""]);
         in_feature("[1, 2]", &["feature 1: its geometry is [1,2]"]);
-        in_feature(r#"{"type": "Circle"}"#, &["feature 1: \"Circle\" is no type of GeoJSON"]);
+        in_feature(r#"{"type": "Circle"}"#, &["feature 1: \"Circle\" is not a type of GeoJSON"]);
         says(
             r#"{"type": "FeatureCollection", "features": [null]}"#,
-            &["feature 0: null is no feature"],
+            &["feature 0: null is not a feature"],
         );
         says(r#"{"type": "FeatureCollection"}"#, &["\"features\""]);
         says(r#"{"type": "Topology", "objects": {}, "arcs": []}"#, &["TopoJSON", "ogr2ogr"]);
@@ -481,7 +480,7 @@ mod tests {
         let point = feature(r#"{"type":"Point","coordinates":[1,2]}"#);
         let two =
             format!(r#"{{"type":"FeatureCollection","features":[{},{point}]}}"#, feature(polygon));
-        assert!(read(&two).unwrap_err().ends_with("feature 1: a point is no polygon"));
+        assert!(read(&two).unwrap_err().ends_with("feature 1: a point is not a polygon"));
         assert!(matches!(read_polygons(&path.with_extension("no")), Err(Error::Read { .. })));
     }
 }

@@ -119,10 +119,10 @@ fn odd_grids_are_refused_by_name() {
             PLACE.replace("ncols 3", "ncols 4000000000").replace("nrows 2", "nrows 4000000000"),
             "bytes are too few",
         ),
-        (format!("{PLACE}{}", "1".repeat(5000)), "is no number"),
+        (format!("{PLACE}{}", "1".repeat(5000)), "is not a number"),
         (
             "north: 3\nsouth: 1\neast: 2\nwest: 1\nrows: 2\ncols: 1\n1\n2\n".into(),
-            "no ASCII grid of Esri's form",
+            "not an ASCII grid of Esri's form",
         ),
     ] {
         let error = read(&text).unwrap_err().to_string();

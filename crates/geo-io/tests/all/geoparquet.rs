@@ -50,7 +50,7 @@ fn shapes_come_back_with_every_bit_their_numbers_and_their_system() {
     }
     let bytes = std::fs::read(&path).unwrap();
     std::fs::write(&path, &bytes[..bytes.len() - 9]).unwrap();
-    assert!(read_features(&path).unwrap_err().to_string().contains("not written whole"));
+    assert!(read_features(&path).unwrap_err().to_string().contains("did not finish"));
     write_geoparquet(&path, &columns, rows.clone().take(0), None).unwrap();
     let empty = read_features(&path).unwrap();
     assert_eq!((empty.shapes, empty.crs), (vec![], None));
@@ -255,11 +255,11 @@ fn systems_are_those_of_the_metadata() {
     for (text, words) in [
         (geo("WKB", r#", "crs": {"type": "What", "name": "moon base"}"#), "moon base"),
         (geo("WKT", ""), "unknown encoding WKT"),
-        ("{".to_owned(), "is no JSON"),
+        ("{".to_owned(), "is not JSON"),
         ("{}".to_owned(), "names no primary column"),
         (
             geo("WKB", "").replace("primary_column\": \"geometry", "primary_column\": \"shape"),
-            "says nothing of its column \"shape\"",
+            "does not describe its column \"shape\"",
         ),
         (
             geo("WKB", "").replace("\"geometry\"", "\"shape\""),
@@ -298,7 +298,7 @@ fn what_is_wrong_in_a_row_is_named_with_it() {
         (vec![], "row 3: its geometry ends too early"),
         (vec![7, 1, 0, 0, 0], "row 3: its geometry begins with 7"),
         (wkb(1.0, f64::INFINITY), "row 3: the place (1, inf"),
-        ([wkb(1.0, 2.0), vec![0]].concat(), "row 3: its geometry has 1 bytes too many"),
+        ([wkb(1.0, 2.0), vec![0]].concat(), "row 3: its field has bytes beyond its geometry: 1"),
         (vec![1, 8, 0, 0, 0], "row 3: its geometry has curves"),
         (vec![1, 2, 0, 0, 0, 255, 255, 255, 255], "row 3: its geometry ends too early"),
         (

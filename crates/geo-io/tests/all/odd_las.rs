@@ -149,7 +149,7 @@ fn records_behind_a_header_that_promises_fewer_are_read_with_a_note() {
         assert_eq!((cloud.len(), cloud.tally.read), (100, 100), "{:?}", cloud.notes);
         assert_eq!(cloud.notes.iter().any(|note| note.contains("its header promises")), is_noted);
     }
-    // Bytes behind the points that are no records of the survey are not read, and told.
+    // Bytes behind the points that are not records of the survey are not read, and told.
     let mut bytes = older.bytes();
     bytes.extend([0; 20]);
     let cloud = of_bytes("a.las", &bytes).unwrap();

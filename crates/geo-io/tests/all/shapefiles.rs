@@ -54,7 +54,7 @@ fn deleted_rows_take_their_shapes_with_them() {
     std::fs::write(&fields, &bytes).unwrap();
     let found = points(&path, "value").unwrap();
     assert_eq!((&found.x[..], &found.z[..]), (&[15.0, 35.0][..], &[1.5, 3.5][..]));
-    // What is no number is named with its row.
+    // What is not a number is named with its row.
     bytes[start + width] = b' ';
     bytes[start + width + 1..start + width + 21].copy_from_slice(b"               twice");
     std::fs::write(&fields, &bytes).unwrap();
@@ -62,7 +62,7 @@ fn deleted_rows_take_their_shapes_with_them() {
     assert!(error.contains("row 2, column \"value\": \"twice\" is not a finite number"), "{error}");
     bytes[start + width + 1..start + width + 21].copy_from_slice(b"                   2");
     for (rows, words) in
-        [(2_u32, "row 3: its .dbf has 2 rows, and there are more shapes"), (9, "truncated")]
+        [(2_u32, "row 3: its .dbf has 2 rows, but there are more shapes"), (9, "truncated")]
     {
         bytes[4..8].copy_from_slice(&rows.to_le_bytes());
         std::fs::write(&fields, &bytes).unwrap();

@@ -203,11 +203,11 @@ fn what_is_not_copied_is_refused_by_name() {
         (simple("<SourceBand>mask,1</SourceBand>"), "band mask,1"),
         (
             simple(&rectangles("xOff=\"0\" yOff=\"0\" xSize=\"4\" ySize=\"3\"")),
-            "it stretches 2 x 2 pixels to 4 x 3",
+            "it resamples 2 x 2 pixels to 4 x 3",
         ),
         (
             simple(&rectangles("xOff=\"0.5\" yOff=\"0\" xSize=\"2\" ySize=\"2\"")),
-            "between pixels (at 0.5)",
+            "between two pixels (at 0.5)",
         ),
         (
             simple(&rectangles("xOff=\"1e300\" yOff=\"0\" xSize=\"2\" ySize=\"2\"")),

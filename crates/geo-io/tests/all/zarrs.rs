@@ -306,7 +306,7 @@ fn shards_that_are_damaged_or_odd_are_refused_by_name() {
         (json!({"chunk_shape": [3, 2]}), &good, "do not divide its shards"),
         (json!({"chunk_shape": [0, 2]}), &good, "do not divide its shards"),
         (json!({"chunk_shape": [2]}), &good, "do not divide its shards"),
-        (json!({"chunk_shape": null}), &good, "is no list"),
+        (json!({"chunk_shape": null}), &good, "is not a list"),
     ] {
         let path = shard(folder.path(), codec, index);
         let error = read_raster(&path, None).unwrap_err().to_string();
@@ -353,7 +353,7 @@ fn odd_arrays_are_refused_by_name() {
         ("node_type", json!("other"), "neither an array nor a group"),
         ("node_type", json!("group"), "no array of two dimensions"),
         ("shape", json!([4]), "do not divide its shape"),
-        ("shape", json!([-4, 4]), "shape is no list"),
+        ("shape", json!([-4, 4]), "shape is not a list"),
         ("data_type", json!("complex64"), "is \"complex64\": geo-io reads"),
         ("data_type", json!({"name": "numpy.datetime64"}), "geo-io reads integers and floats"),
         (
@@ -366,9 +366,9 @@ fn odd_arrays_are_refused_by_name() {
             json!({"name": "regular", "configuration": {"chunk_shape": [0, 2]}}),
             "do not divide",
         ),
-        ("fill_value", json!(256), "its fill_value 256 is no u8"),
+        ("fill_value", json!(256), "its fill_value 256 does not fit u8"),
         ("fill_value", json!(null), "its fill_value null"),
-        ("codecs", json!([]), "lack bytes"),
+        ("codecs", json!([]), "lack the codec `bytes`"),
         ("codecs", json!([{"name": "transpose"}, {"name": "bytes"}]), "\"transpose\""),
         ("codecs", json!([{"name": "bytes"}, {"name": "gzip"}]), "c/0/1"),
         ("chunk_key_encoding", json!({"name": "other"}), "\"other\""),
@@ -430,7 +430,7 @@ fn a_store_is_the_old_one_until_all_of_the_new_one_is_there() {
     std::fs::create_dir(&other).unwrap();
     std::fs::write(other.join("letter.txt"), "dear").unwrap();
     let error = check_output(&other).unwrap_err().to_string();
-    assert!(error.contains("no Zarr store") && other.join("letter.txt").is_file(), "{error}");
+    assert!(error.contains("not a Zarr store") && other.join("letter.txt").is_file(), "{error}");
     let nowhere = folder.path().join("none/a.zarr");
     assert!(matches!(check_output(&nowhere), Err(Error::NoFolder { .. })));
 }

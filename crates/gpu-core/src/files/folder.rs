@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use super::{end, folder_of, listed, lock, no_folder, sync_folder};
 use crate::Cancelled;
 
-/// A folder under a temporary name beside the one that it will be. If it is dropped, the folder and its contents are
-/// removed.
+/// A folder under a temporary name, in the same parent folder as its final name. Dropping this value removes the folder
+/// and its contents.
 ///
 /// # Example
 /// ```
@@ -34,7 +34,7 @@ pub struct UnfinishedFolder {
 }
 
 impl UnfinishedFolder {
-    /// Makes an empty folder beside `place`, whose own folder is there.
+    /// Makes an empty folder beside `place`, in a parent folder that exists.
     ///
     /// # Errors
     /// [`NoFolder`](super::NoFolder), [`Cancelled`] after [`remove_unfinished`](super::remove_unfinished), and the
@@ -50,7 +50,7 @@ impl UnfinishedFolder {
         Ok(Self { path, place: place.to_owned(), is_there: true })
     }
 
-    /// Writes a file of the folder, and has it written to the disk. Several threads may do so at once.
+    /// Writes a file into the folder, and waits until it is on the disk. Several threads may call it at once.
     ///
     /// # Errors
     /// The errors of [`beside`](Self::beside); a file that is there.
@@ -73,7 +73,8 @@ impl UnfinishedFolder {
         end(writer)
     }
 
-    /// Gives the folder its name. One that has the name is replaced and removed, or, unless `may_replace`, stays.
+    /// Gives the folder its name. If `may_replace`, it replaces and removes a folder that has the name; otherwise that
+    /// folder stays.
     ///
     /// # Errors
     /// The errors of writing; [`ErrorKind::AlreadyExists`] for a folder that stays.

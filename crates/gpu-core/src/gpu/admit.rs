@@ -1,15 +1,14 @@
-//! Work on memory of another stream, put in order.
+//! The order of work on memory of another stream.
 //!
-//! A column lives on one stream: there it was written, and there it will be freed. Work of another
-//! stream on it must come after what that stream has enqueued by now, and before what it enqueues
-//! later. So each slice is admitted to the handle that work on it is enqueued on. [`Gpu::enqueue`] does it by
-//! itself for the slices among a kernel's arguments. What hands on an address by itself calls [`Gpu::admit`],
-//! and keeps what it gets until its work is enqueued:
+//! A column belongs to one stream, which wrote it and will free it. Work of another stream on the column must come
+//! after all work that the column's stream has by now, and before all that it gets later. So a handle *admits* each
+//! slice before it enqueues work on the slice. [`Gpu::enqueue`] admits the slices among a kernel's arguments by itself.
+//! A function that passes on an address calls [`Gpu::admit`] itself, and keeps the result until the work is enqueued:
 //!
-//! 1. At the admission the handle's stream waits for the memory's.
-//! 2. When the admission goes, the memory's stream waits for the handle's.
+//! 1. At the admission, the handle's stream waits for the memory's stream.
+//! 2. When the admission is dropped, the memory's stream waits for the handle's stream.
 //!
-//! Where both are one stream, as nearly always, this costs a comparison.
+//! Usually both are the same stream, and admission costs a comparison.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -95,8 +94,8 @@ impl<T: Element> Column<T> {
 }
 
 impl Gpu {
-    /// While the result lives, work that is enqueued on this handle is in order with the slice's own stream. To be
-    /// called by every function that hands on a slice's address, to a launch or a copy.
+    /// While the result lives, work that is enqueued on this handle is in order with the slice's own stream. Every
+    /// function that passes a slice's address to a launch or a copy must call it.
     ///
     /// # Errors
     /// [`Error::OtherGpu`](crate::Error::OtherGpu) for memory of another device; [`Error::Captured`](crate::Error::Captured) for memory of another
@@ -107,7 +106,7 @@ impl Gpu {
         Ok(Reading { _order: self.order(slice.home, Access::Read)?, slice })
     }
 
-    /// The same for a slice that is written.
+    /// Admits a slice that the work writes.
     ///
     /// # Errors
     /// The errors of [`Gpu::admit`].
@@ -116,8 +115,8 @@ impl Gpu {
         Ok(Writing { _order: self.order(slice.home, Access::Write)?, slice })
     }
 
-    /// Checks that a launch would admit a slice, or none. A call of several launches checks all of its slices before the first one,
-    /// so that it is enqueued whole or not at all.
+    /// Checks that a launch would admit a slice, if there is one. A call of several launches checks all of its slices
+    /// before the first one, so that it is enqueued whole or not at all.
     ///
     /// # Errors
     /// The errors of [`Gpu::admit`].

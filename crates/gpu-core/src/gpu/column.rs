@@ -22,11 +22,11 @@ impl<T: Pod> Element for T {}
 
 /// A typed array in device memory, from the stream-ordered pool of the handle that made it.
 ///
-/// Dropping it enqueues the release on that handle's stream, after the work that uses it; the
-/// pool keeps the memory for the next column, so steady state allocates nothing.
+/// Dropping it enqueues the release on that handle's stream, after the work that uses it; the pool keeps the memory for
+/// the next column. So a program in its steady state allocates nothing.
 ///
-/// A column may be used through any handle of its device ([`Gpu::admit`] orders the streams);
-/// [`Column::move_to`] hands it over to another handle for good.
+/// A column may be used through any handle of its device ([`Gpu::admit`] orders the streams); [`Column::move_to`] gives
+/// it to another handle for good.
 pub struct Column<T: Element> {
     start: CUdeviceptr,
     len: usize,
@@ -116,8 +116,8 @@ impl<T: Element> Column<T> {
         Ok((this.start, foreign))
     }
 
-    /// Hands the column over to another handle of its device, and so to that handle's stream. The new stream waits
-    /// for the work that is enqueued on the old one by now.
+    /// Hands the column over to another handle of its device, and so to that handle's stream. The new stream waits for
+    /// the work that the old stream has by now.
     ///
     /// # Errors
     /// The column is lost then.
@@ -145,14 +145,13 @@ impl<T: Element> Column<T> {
     /// Copies the column to the host. Waits for the handle's stream.
     ///
     /// # Errors
-    /// [`Error::Driver`], also for what failed on the stream before; [`Error::HostMemory`];
-    /// [`Error::NotLaunched`].
+    /// [`Error::Driver`], also if earlier work on the stream failed; [`Error::HostMemory`]; [`Error::NotLaunched`].
     pub fn to_host(&self) -> Result<Vec<T>> {
         self.first_to_host(self.len())
     }
 
-    /// Copies the first `count` elements to the host, of a column with room for more than was written. Waits for
-    /// the handle's stream.
+    /// Copies the first `count` elements to the host: for a column of which a call wrote only the front. Waits for the
+    /// handle's stream.
     ///
     /// # Errors
     /// The errors of [`Column::to_host`]; [`Error::OutOfBounds`] unless there are as many.

@@ -57,13 +57,13 @@ impl<T: Element> DeviceGrid<T> {
         &self.column
     }
 
-    /// The elements, row by row, to be written. (A slice, for the column itself could be put in
-    /// another's place, and the raster would not have its length any more.)
+    /// Returns the elements for writing, row by row. It is a slice, since a caller could swap the column itself for
+    /// another of the wrong length.
     pub fn column_mut(&mut self) -> SliceMut<'_, T> {
         SliceMut::from(&mut self.column)
     }
 
-    /// Enqueues a copy of as many elements, on the stream of this raster's column.
+    /// Enqueues a copy of another raster's elements, on the stream of this raster's column.
     ///
     /// # Errors
     /// The errors of [`Column::copy_from`].

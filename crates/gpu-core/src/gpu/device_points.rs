@@ -2,10 +2,10 @@
 
 use crate::{Column, Error, Extent, Gpu, Points, Result, Slice};
 
-/// Points in device memory, as columns of equal length, and what they lie between.
+/// Points in device memory, as columns of equal length, and their extent.
 ///
-/// The caller gives their extent; `gpu_scan::gpu::extent` finds it on the device. A point or value outside of it gives
-/// results without meaning, but nothing is read or written beyond what was given.
+/// The caller gives their extent; `gpu_scan::gpu::extent` finds it on the device. A point or value outside of the
+/// extent makes results meaningless, but no call reads or writes beyond the given memory.
 #[derive(Clone, Debug)]
 pub struct DevicePoints<'a> {
     x: Slice<'a, f64>,
@@ -69,7 +69,7 @@ impl<'a> DevicePoints<'a> {
         &self.values
     }
 
-    /// What the points and their values lie between.
+    /// The extent of the points and of their values.
     pub fn extent(&self) -> &Extent {
         &self.extent
     }

@@ -1,4 +1,4 @@
-//! Calls of the driver, and what they answer.
+//! Calls of the driver, and their status.
 
 use std::ffi::{CStr, c_char, c_int};
 use std::marker::PhantomData;

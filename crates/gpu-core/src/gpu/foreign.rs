@@ -1,4 +1,4 @@
-//! Buffers of other crates, as the home of a slice.
+//! Buffers of other crates as memory of a slice.
 
 use std::any::Any;
 use std::ptr::NonNull;

@@ -1,10 +1,10 @@
-//! NVIDIA's host crate `cuda-core`: its buffers in every function that takes a slice, its stream beneath a handle. (Feature
-//! `cuda-core`.)
+//! NVIDIA's host crate `cuda-core`: every function that takes a slice takes its buffers, and a handle can use its
+//! stream. (Feature `cuda-core`.)
 //!
-//! Its buffers know no stream. Each has a record of the work in flight on it instead, and a stream that the work of another one
-//! excludes gets an error. So a launch of ours waits for work of other streams
-//! that excludes its own, and then reserves the buffer for the handle's stream. `cuda-core`'s safe functions find the buffer
-//! reserved until the launch's work is done.
+//! Its buffers know no stream. Instead, each buffer records the work in flight on it, and a stream gets an error while
+//! conflicting work of another stream runs. So a launch of Tessera waits for conflicting work of other streams, and
+//! then reserves the buffer for the handle's stream. Until the launch is done, the safe functions of `cuda-core` find
+//! the buffer reserved.
 //!
 //! `cuda-core` opens the driver's library itself, so this is for a real GPU: the software device does not serve it.
 
@@ -25,7 +25,7 @@ use crate::gpu::stream::Stream;
 use crate::{Column, DeviceChoice, Element, Error, Gpu, Result, Slice, SliceMut};
 
 impl Gpu {
-    /// A handle on a stream of the caller's: what is enqueued on the handle and what the caller enqueues on the stream run in the
+    /// Makes a handle on a stream of the caller. Work enqueued on the handle and work enqueued on the stream run in the
     /// order of the calls. The handle keeps the stream and its context.
     ///
     /// # Errors
@@ -142,12 +142,12 @@ struct Adopted<T> {
 }
 
 impl<T: Element + DeviceCopy + Send + Sync> Column<T> {
-    /// Takes a buffer of `cuda-core`'s as a column, without a copy. It is reserved for the handle's stream as long as the column
-    /// lives.
+    /// Takes a buffer of `cuda-core` as a column, without a copy. The buffer is reserved for the handle's stream as
+    /// long as the column lives.
     ///
     /// # Errors
-    /// [`Error::OtherGpu`] for a buffer on another device; [`Error::Driver`], also for one that stays in use on another stream. The
-    /// buffer is dropped then.
+    /// [`Error::OtherGpu`] for a buffer on another device; [`Error::Driver`], also if another stream keeps using the
+    /// buffer. The buffer is dropped then.
     pub fn from_cuda_core(gpu: &Gpu, buffer: DeviceBuffer<T>) -> Result<Self> {
         gpu.same_device(buffer.context().ordinal() as CUdevice)?;
         let lease = Buffer::Shared(&buffer).reserve(gpu, Access::Write)?;
@@ -158,8 +158,8 @@ impl<T: Element + DeviceCopy + Send + Sync> Column<T> {
         Ok(unsafe { Self::from_foreign(gpu, start, len, adopted) })
     }
 
-    /// Gives the column as a buffer of `cuda-core`'s, without a copy, to be freed on `stream`; one from
-    /// [`Column::from_cuda_core`] comes back as it was. Waits for the handle's stream.
+    /// Turns the column into a buffer of `cuda-core`, without a copy; `stream` frees it. A column from
+    /// [`Column::from_cuda_core`] gives back the same buffer. Waits for the handle's stream.
     ///
     /// # Errors
     /// [`Error::OtherGpu`] for a stream of another device, [`Error::NotLaunched`], [`Error::Driver`].

@@ -1,9 +1,8 @@
-//! The host crate `cudarc`: its buffers in every function that takes a slice, its stream beneath a
-//! handle. (Feature `cudarc`.)
+//! The host crate `cudarc`: every function that takes a slice takes its buffers, and a handle can use its stream.
+//! (Feature `cudarc`.)
 //!
-//! `cudarc` opens the driver's library itself, so this is for a real GPU: the software device does
-//! not serve it. A buffer's own events are recorded, so that `cudarc`'s order of streams holds for
-//! our work as for its own.
+//! `cudarc` opens the driver's library itself, so this is for a real GPU: the software device does not serve it.
+//! Tessera records the buffer's own events, so that `cudarc` orders streams with Tessera's work as with its own.
 
 use cuda_driver::sys::{CUdevice, CUstream};
 use cudarc::driver::{
@@ -108,7 +107,7 @@ fn written<T, B: DevicePtrMut<T>>(buffer: &mut B) -> u64 {
 }
 
 impl<T: Element + Send + Sync> Column<T> {
-    /// Takes a buffer of `cudarc`'s as a column, without a copy.
+    /// Takes a buffer of `cudarc` as a column, without a copy.
     ///
     /// # Errors
     /// [`Error::OtherGpu`] for a buffer on another device, [`Error::Driver`]. The buffer is dropped
@@ -123,9 +122,9 @@ impl<T: Element + Send + Sync> Column<T> {
         Ok(unsafe { Self::from_foreign(gpu, address, len, Box::new(buffer)) })
     }
 
-    /// Gives the column as a buffer of `cudarc`'s on `stream`, without a copy; one from
-    /// [`Column::from_cuda_slice`] comes back as it was. Waits for the handle's stream. A buffer without
-    /// elements has memory all the same, as `cudarc` frees whatever address a buffer has.
+    /// Turns the column into a buffer of `cudarc` on `stream`, without a copy. A column from
+    /// [`Column::from_cuda_slice`] gives back the same buffer. Waits for the handle's stream. A buffer without elements
+    /// has memory all the same, as `cudarc` frees whatever address a buffer has.
     ///
     /// # Errors
     /// [`Error::OtherGpu`] for a stream of another device, [`Error::NotLaunched`],

@@ -1,12 +1,12 @@
-//! The host crate `cust`: its buffers in every function that takes a slice, its context and stream
-//! beneath a handle. (Feature `cust`.)
+//! The host crate `cust`: every function that takes a slice takes its buffers, and a handle can use its context and
+//! stream. (Feature `cust`.)
 //!
 //! `cust` 0.3.2 calls the driver's functions as external symbols, and its build script asks for a CUDA installation.
-//! This feature answers both. It defines the symbols (see the crate `cuda-driver`), so that `cust` runs on whatever
-//! driver was loaded, the software device included. Where there is no CUDA toolkit, `CUDA_LIBRARY_PATH` may point the
+//! This feature answers both. The feature defines the symbols (see the crate `cuda-driver`), so that `cust` uses the
+//! driver that was loaded, also the software device. Where there is no CUDA toolkit, `CUDA_LIBRARY_PATH` may point the
 //! build at a folder with an empty `lib64/libcuda.a`.
 //!
-//! Load first, ask `cust` second: [`cust_init`](crate::cust_init) does both.
+//! Load the driver first, then initialise `cust`: [`cust_init`](crate::cust_init) does both.
 
 use cuda_driver::sys::{self, CUcontext, CUdevice, CUstream};
 use cust::context::Context;
@@ -146,7 +146,7 @@ impl<'a, T: Element + DeviceCopy + Send + Sync> From<&'a mut DeviceBuffer<T>> fo
 }
 
 impl<T: Element + DeviceCopy + Send + Sync> Column<T> {
-    /// Takes a buffer of `cust`'s as a column, without a copy.
+    /// Takes a buffer of `cust` as a column, without a copy.
     ///
     /// # Errors
     /// [`Error::OtherGpu`] for a buffer on another device, [`Error::Driver`]. The buffer is dropped

@@ -1,10 +1,10 @@
 //! Tensors of DLPack in device memory, as columns, slices and rasters, and back. (Feature `dlpack`.)
 //!
-//! A tensor knows no stream. The caller who takes one promises by `unsafe` that it is ready: Python's `__dlpack__(stream=..)` makes it so on
-//! the stream that it is given ([`Gpu::raw_stream`]). What is given is ready on every stream, and whatever still uses it when it is
-//! released is waited for.
+//! A tensor knows no stream. A caller who takes a tensor promises by `unsafe` that it is ready. Python's
+//! `__dlpack__(stream=..)` makes it ready on the stream that it gets ([`Gpu::raw_stream`]). A tensor that Tessera gives
+//! is ready on every stream, and its release waits for all work that still uses it.
 //!
-//! Memory of the software device is memory of the CPU, and its tensors say so.
+//! The software device's memory is CPU memory, and its tensors say so.
 
 use cuda_driver::sys;
 use dlpark::ffi::DLDevice;
@@ -69,8 +69,8 @@ impl<'a, T: Element + DlpackElement> Slice<'a, T> {
 }
 
 impl<T: Element + DlpackElement + Send> Column<T> {
-    /// Takes a tensor of one dimension as a column, without a copy. It is released once the handle's stream has passed the work
-    /// on the column. (Feature `dlpack`.)
+    /// Takes a tensor of one dimension as a column, without a copy. The tensor is released once the handle's stream has
+    /// passed the work on the column. (Feature `dlpack`.)
     ///
     /// # Errors
     /// The errors of [`Slice::from_dlpack`], and [`Error::Unfit`](crate::Error::Unfit) for a tensor that is read-only.
@@ -86,8 +86,8 @@ impl<T: Element + DlpackElement + Send> Column<T> {
         unsafe { adopt::<T, M, 1>(gpu, tensor) }.map(|(column, _)| column)
     }
 
-    /// Gives the column as a tensor of one dimension, without a copy. Waits for the handle's stream; the tensor's release waits for
-    /// the device. (Feature `dlpack`.)
+    /// Turns the column into a tensor of one dimension, without a copy. Waits for the handle's stream; the tensor's
+    /// release waits for the device. (Feature `dlpack`.)
     ///
     /// # Errors
     /// [`Error::NotLaunched`](crate::Error::NotLaunched), [`Error::Driver`](crate::Error::Driver).
@@ -118,7 +118,8 @@ impl<T: Element + DlpackElement + Send> DeviceGrid<T> {
         Self::from_column(values, grid)
     }
 
-    /// Gives the raster as a tensor of `height` rows and `width` columns, as [`Column::into_dlpack`] does. (Feature `dlpack`.)
+    /// Turns the raster into a tensor of `height` rows and `width` columns, as [`Column::into_dlpack`] does. (Feature
+    /// `dlpack`.)
     ///
     /// # Errors
     /// The errors of [`Column::into_dlpack`].

@@ -16,13 +16,13 @@ use crate::{Error, Gpu, Result};
 impl Gpu {
     /// Records what `enqueue` enqueues on this handle or its clones, instead of doing it.
     ///
-    /// Only the calling thread's work is recorded. Other threads may use the handle meanwhile, and their work runs
-    /// at once. The capture records on a stream of its own. Inside `enqueue`, [`Gpu::raw_stream`] gives that
-    /// stream, for work that the caller enqueues without the handle.
+    /// The graph records only the calling thread's work. Other threads may use the handle at the same time, and their
+    /// work runs at once. The capture has its own stream. Inside `enqueue`, [`Gpu::raw_stream`] returns that stream,
+    /// for work that the caller enqueues without the handle.
     ///
-    /// A graph can hold launches, fills, copies on the device ([`Column::copy_from`](crate::Column::copy_from)),
-    /// and the allocation and release of columns. The arguments of launches are copied, and modules are loaded as
-    /// needed. A graph cannot hold:
+    /// A graph can hold launches, fills, copies on the device ([`Column::copy_from`](crate::Column::copy_from)), and
+    /// the allocation and release of columns. It copies the arguments of launches, and loads modules as needed. A graph
+    /// cannot hold:
     ///
     /// - waits for the stream,
     /// - copies from or to the host,
@@ -33,13 +33,13 @@ impl Gpu {
     /// that.
     ///
     /// Columns around a capture:
-    /// - One made before is used by the graph where it lies: keep it until after the last launch.
-    /// - One made and dropped inside is scratch of the graph, which keeps the memory reserved.
-    /// - One made inside and kept holds the result of the latest launch, since each launch makes it anew. Keep it
-    ///   until after the last launch. To read it before the first is [`Error::NotLaunched`].
+    /// - Made before the capture: the graph uses it where it lies. Keep it until after the last launch.
+    /// - Made and dropped inside: it is scratch of the graph, which keeps the memory reserved.
+    /// - Made inside and kept: it holds the result of the latest launch, since each launch makes it again. Keep it
+    ///   until after the last launch. Reading it before the first launch is [`Error::NotLaunched`].
     ///
     /// # Errors
-    /// After an error there is no graph, and the handle is as before.
+    /// After an error, there is no graph and the handle is unchanged.
     ///
     /// - The errors of `enqueue`.
     /// - [`Error::Captured`]: the call is inside another capture of the handle.
@@ -53,8 +53,8 @@ impl Gpu {
         Ok(Graph::instantiate(capture.end()?)?)
     }
 
-    /// Fails if a graph records what the calling thread enqueues on the handle. Functions call it for work that a graph
-    /// cannot hold, or memory that must outlive the graph.
+    /// Fails if a graph records what the calling thread enqueues on the handle. Functions call it before work that a
+    /// graph cannot hold, or for memory that must outlive the graph.
     ///
     /// # Errors
     /// [`Error::Captured`] with `what`.
@@ -143,8 +143,7 @@ impl Drop for Recorded {
 
 /// Work on a handle's stream, ready to be launched again and again: see [`Gpu::capture`].
 ///
-/// Dropping it gives the memory that it keeps reserved back to the driver. Launches that are under
-/// way finish.
+/// Dropping it returns its reserved memory to the driver. Launches that still run finish first.
 pub struct Graph {
     executable: CUgraphExec,
     /// The memory's addresses are the graph's, so it stays.

@@ -1,4 +1,4 @@
-//! Copies between host and device that run beside other work, and memory that they run fast from.
+//! Copies between host and device that run beside other work, and host memory that makes them fast.
 
 use std::ffi::c_uint;
 use std::fmt;
@@ -18,8 +18,8 @@ use crate::{Element, Error, Gpu, Result, Slice, SliceMut};
 /// An array in page-locked host memory: the device copies it directly, two to five times as fast as
 /// pageable memory, and without holding up the thread that enqueues the copy.
 ///
-/// Such memory is dear to allocate (milliseconds for 100 MB) and taken from the whole system: keep
-/// it and use it again.
+/// Such memory is slow to allocate (milliseconds for 100 MB), and all programs of the machine lack it: keep it and use
+/// it again.
 pub struct PageLocked<T: Element> {
     start: NonNull<T>,
     len: usize,
@@ -35,7 +35,7 @@ impl Gpu {
     /// Page-locked host memory of zeros.
     ///
     /// # Errors
-    /// [`Error::Driver`] where the system gives no more of it.
+    /// [`Error::Driver`] if the system has no more such memory.
     pub fn page_locked<T: Element>(&self, len: usize) -> Result<PageLocked<T>> {
         let bytes = len.checked_mul(size_of::<T>()).ok_or(Error::HostMemory {
             asked: u64::MAX,
@@ -53,12 +53,11 @@ impl Gpu {
         Ok(PageLocked { start, len, gpu: self.clone() })
     }
 
-    /// Enqueues a copy from the host on this handle's stream. From pageable memory the call returns when the memory
-    /// has been read; from [`PageLocked`] memory at once.
+    /// Enqueues a copy from the host on this handle's stream. For pageable memory the call returns when the memory has
+    /// been read; for [`PageLocked`] memory it returns at once.
     ///
-    /// From 4 MiB on, pageable memory is copied in pieces, by rayon's threads. They use 64 MiB of page-locked memory
-    /// that the device keeps for such copies. With enough threads the rate is nearly as high as from page-locked
-    /// memory.
+    /// From 4 MiB on, rayon's threads copy pageable memory in pieces. They use 64 MiB of page-locked memory that the
+    /// device keeps for such copies. With enough threads the rate is nearly as high as from page-locked memory.
     ///
     /// # Errors
     /// - [`Error::Length`]: the two sides differ in length.
@@ -66,8 +65,8 @@ impl Gpu {
     /// - [`Error::Driver`]: the driver failed.
     ///
     /// # Safety
-    /// `host` stays as it is until the stream has passed the copy. Earlier work on the column may run on other
-    /// streams: then the stream waits for it first ([`Gpu::wait_for`]).
+    /// `host` stays unchanged until the stream has passed the copy. If earlier work on the column runs on other
+    /// streams, the caller makes the stream wait for it first ([`Gpu::wait_for`]).
     pub unsafe fn enqueue_write<T: Element>(&self, mut to: SliceMut<T>, host: &[T]) -> Result<()> {
         if !self.is_copy(to.len(), host.len())? {
             return Ok(());
@@ -76,9 +75,8 @@ impl Gpu {
         unsafe { self.copy_in(to.as_mut_ptr() as CUdeviceptr, bytemuck::cast_slice(host)) }
     }
 
-    /// Enqueues a copy to the host on this handle's stream. To pageable memory the call returns when
-    /// the copy is done, at the rate that [`Gpu::enqueue_write`] states; to [`PageLocked`] memory at
-    /// once.
+    /// Enqueues a copy to the host on this handle's stream. For pageable memory the call returns when the copy is done,
+    /// at the rate that [`Gpu::enqueue_write`] states; for [`PageLocked`] memory it returns at once.
     ///
     /// # Errors
     /// The errors of [`Gpu::enqueue_write`].
@@ -99,16 +97,16 @@ impl Gpu {
     }
 
     /// Begins a copy like [`Gpu::enqueue_write`], without waiting for it, from pageable memory too. Several such copies
-    /// run beside each other. Work that is enqueued on this handle's stream meanwhile may run before the copy or after
-    /// it; [`Copying::order_before`] makes a handle wait for it. Pageable memory goes by rayon's threads from 128 KiB
-    /// on; less of it is copied before the call returns.
+    /// run beside each other. Other work on this handle's stream may run before the copy or after it;
+    /// [`Copying::order_before`] makes a handle wait for it. From 128 KiB on, rayon's threads copy pageable memory;
+    /// smaller copies end before the call returns.
     ///
     /// # Errors
     /// The errors of [`Gpu::enqueue_write`].
     ///
     /// # Safety
-    /// As [`Gpu::enqueue_write`]; and `host` and `to` stay until the [`Copying`] was waited for or dropped, and
-    /// it is not forgotten.
+    /// The conditions of [`Gpu::enqueue_write`]. Also, `host` and `to` live until the caller has waited for the
+    /// [`Copying`] or dropped it, and the caller does not forget it.
     pub unsafe fn begin_write<T: Element>(
         &self,
         mut to: SliceMut<T>,
@@ -132,14 +130,14 @@ impl Gpu {
     }
 
     /// Begins a copy like [`Gpu::enqueue_read`], without waiting for it, to pageable memory too. The copy comes after
-    /// the work that is on `after` by now.
+    /// all work that `after` has by now.
     ///
     /// # Errors
     /// The errors of [`Gpu::enqueue_read`], and [`Error::OtherGpu`] for a handle to another device.
     ///
     /// # Safety
-    /// Nobody touches `host` or writes to `from`, and both stay, until the [`Copying`] was waited for or dropped,
-    /// and it is not forgotten.
+    /// Nobody touches `host` or writes to `from`, and both live, until the caller has waited for the [`Copying`] or
+    /// dropped it. The caller does not forget it.
     pub unsafe fn begin_read<T: Element>(
         &self,
         after: &Gpu,
@@ -241,8 +239,8 @@ impl Gpu {
     }
 }
 
-/// A copy that was begun by [`Gpu::begin_write`] or [`Gpu::begin_read`]. Dropped, it is waited for, or given up
-/// where it has not come far.
+/// A copy that was begun by [`Gpu::begin_write`] or [`Gpu::begin_read`]. Dropping it waits for the copy, or abandons a
+/// copy that has hardly begun.
 #[must_use = "dropped, the copy is given up"]
 pub struct Copying(Gpu, By);
 
@@ -255,11 +253,11 @@ enum By {
 }
 
 impl Copying {
-    /// Lets the work enqueued on `later` from now on wait for the copy. Waits until pageable memory has been read,
-    /// or written, and helps with that.
+    /// Makes work that is enqueued on `later` from now on wait for the copy. Waits until pageable memory has been read
+    /// or written, and helps to copy it.
     ///
     /// # Errors
-    /// What went wrong with the copy; [`Error::OtherGpu`] for a handle to another device; [`Error::Driver`].
+    /// The copy's error; [`Error::OtherGpu`] for a handle to another device; [`Error::Driver`].
     pub fn order_before(&self, later: &Gpu) -> Result<()> {
         let Self(gpu, by) = self;
         gpu.same_device(later.opened.device)?;
@@ -274,7 +272,7 @@ impl Copying {
     /// Waits for the copy.
     ///
     /// # Errors
-    /// What went wrong with it, or with work before it on its stream.
+    /// The error of the copy, or of earlier work on its stream.
     pub fn wait(self) -> Result<()> {
         let _current = self.0.make_current()?;
         self.end()?;

@@ -27,7 +27,7 @@ impl Blocks {
         Self { x, y: 1 }
     }
 
-    /// Blocks enough that each of `items` gets a thread.
+    /// Returns enough blocks for a thread for each of `items`.
     ///
     /// # Errors
     /// [`Error::LaunchTooLarge`] beyond 2^31 - 1 blocks.
@@ -45,7 +45,8 @@ impl Gpu {
     /// the struct that the declaration made. Without blocks nothing is launched.
     ///
     /// Each slice among the arguments is admitted as by [`Gpu::admit`]: the launch is in order with the slice's own
-    /// stream. If its owner frees a buffer at once, as `cust` does, each launch waits for the device.
+    /// stream. If the owner of a buffer frees it without regard to streams, as `cust` does, each launch waits for the
+    /// device.
     ///
     /// # Errors
     /// - [`Error::Driver`]: the driver refused the launch.
@@ -55,9 +56,9 @@ impl Gpu {
     /// A later call that waits reports what fails while the kernel runs.
     ///
     /// # Safety
-    /// The arguments meet the kernel's own safety section. Memory behind raw pointers belongs to this handle's device,
-    /// and is admitted. It stays allocated until the stream has passed the launch. A [`Column`](crate::Column) of this
-    /// handle may be dropped after the call: its memory stays long enough.
+    /// The arguments satisfy the kernel's own safety section. Memory behind raw pointers belongs to this handle's
+    /// device, and is admitted. It stays allocated until the stream has passed the launch. A [`Column`](crate::Column)
+    /// of this handle may be dropped after the call: its memory stays long enough.
     pub unsafe fn enqueue<A: Arguments>(
         &self,
         kernel: Kernel<A>,

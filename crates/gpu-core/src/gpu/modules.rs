@@ -1,9 +1,8 @@
 //! Kernels, loaded when they are first launched.
 //!
-//! The driver compiles PTX when it is loaded, one text after the other, however many threads ask it. A module may hold
-//! dozens of kernels, and a program may use one. So each kernel is loaded alone: the head of its module's text, and its
-//! entry. A module that was compiled for the device's architecture beforehand is loaded whole, which takes no time to
-//! speak of.
+//! The driver compiles PTX at loading, one text after the other, even if several threads ask. A module may hold dozens
+//! of kernels, and a program may use one. So each kernel is loaded alone: the head of its module's text, and its entry.
+//! A module with code for the device's architecture is loaded whole, which takes hardly any time.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -126,7 +125,7 @@ fn function_of(module: CUmodule, name: &str) -> Result<CUfunction> {
 fn whole(text: PtxText) -> std::io::Result<Cow<'static, str>> {
     match text {
         PtxText::Plain(text) => Ok(Cow::Borrowed(text)),
-        PtxText::Compiled(_) => Err(std::io::Error::other("it is no text")),
+        PtxText::Compiled(_) => Err(std::io::Error::other("it is not text")),
         PtxText::Deflated(bytes) => {
             let mut text = String::new();
             DeflateDecoder::new(bytes).read_to_string(&mut text)?;

@@ -1,4 +1,4 @@
-//! What is known of a device from the start.
+//! The properties of a device, which never change.
 
 use cuda_driver::attribute::device as attribute_of;
 use cuda_driver::sys::{self, CUdevice};

@@ -10,8 +10,7 @@ use crate::gpu::admit::Home;
 use crate::gpu::driver::check;
 use crate::{Column, Element, Error, Gpu, Result};
 
-/// Elements of a column that stay as they are while this lives: what `&[T]` is to `Vec<T>`, on the
-/// device.
+/// Borrowed elements of a column, as `&[T]` borrows from `Vec<T>`, but on the device.
 ///
 /// It knows the column's device and stream: [`Gpu::admit`] puts work on it in order. `&Column<T>`
 /// becomes a slice by itself where a function takes `impl Into<Slice<T>>`, and so do the buffers of
@@ -23,8 +22,7 @@ pub struct Slice<'a, T> {
     elements: PhantomData<&'a T>,
 }
 
-/// Elements of a column that nobody else can touch while this lives: what `&mut [T]` is to
-/// `Vec<T>`, on the device.
+/// Mutably borrowed elements of a column, as `&mut [T]` borrows from `Vec<T>`, but on the device.
 pub struct SliceMut<'a, T> {
     start: *mut T,
     len: usize,
@@ -62,7 +60,7 @@ impl<T: Element> Column<T> {
         Slice::from(self).slice(range)
     }
 
-    /// The elements in `range`, to be written.
+    /// Returns the elements in `range` for writing.
     ///
     /// # Errors
     /// [`Error::OutOfBounds`] unless the range lies in the column.
@@ -122,7 +120,7 @@ impl<'a, T> Slice<'a, T> {
         Ok(Self::new(start, range.end - range.start, self.home))
     }
 
-    /// The elements before `at`, and those from it on.
+    /// Returns the elements before `at`, and the elements from `at` on.
     ///
     /// # Errors
     /// [`Error::OutOfBounds`] where `at` lies beyond the end.
@@ -135,7 +133,7 @@ impl<'a, T: Element> Slice<'a, T> {
     /// The same memory as elements of another type of the same size.
     ///
     /// # Panics
-    /// Where the sizes differ, or `U` has a greater alignment.
+    /// Panics if the sizes differ, or `U` has a greater alignment.
     pub fn cast<U: Element>(self) -> Slice<'a, U> {
         check_cast::<T, U>();
         Slice::new(self.start.cast(), self.len, self.home)
@@ -191,12 +189,12 @@ impl<'a, T> SliceMut<'a, T> {
         self.start
     }
 
-    /// The same elements, for a shorter time.
+    /// Returns the same elements, borrowed for a shorter time.
     pub fn reborrow(&mut self) -> SliceMut<'_, T> {
         SliceMut::new(self.start, self.len, self.home)
     }
 
-    /// The same elements, to be read.
+    /// Returns the same elements for reading.
     pub fn as_slice(&self) -> Slice<'_, T> {
         Slice::new(self.start, self.len, self.home)
     }
@@ -211,7 +209,7 @@ impl<'a, T> SliceMut<'a, T> {
         Ok(Self::new(start, range.end - range.start, self.home))
     }
 
-    /// The elements before `at`, and those from it on.
+    /// Returns the elements before `at`, and the elements from `at` on.
     ///
     /// # Errors
     /// [`Error::OutOfBounds`] where `at` lies beyond the end.

@@ -1,19 +1,20 @@
 //! Large copies between pageable host memory and a device, near the rate of page-locked memory.
 //!
 //! The driver copies pageable memory with one thread through a buffer of its own, at a fifth of what the bus can carry.
-//! Here a copy is cut into pieces, and one queue each way holds the pieces of all copies that were begun. A piece goes
-//! through a slot of page-locked memory:
+//! Here a copy is cut into pieces. Two queues, one for each direction, hold the pieces of all copies that have begun. A
+//! piece goes through a slot of page-locked memory:
 //!
 //! - To the device, a thread copies the piece into the slot, and the slot's copy is enqueued.
-//! - From the device, the copy into the slot is enqueued and waited for; then a thread copies the slot out.
+//! - From the device, a thread enqueues the copy into the slot and waits for it; then a thread copies the piece out of
+//!   the slot.
 //!
 //! These steps are the jobs of rayon's threads ([`work`]), so the bus and the threads work at the same time. Many
-//! threads share the first touch of a new array's pages. Where several copies were begun, no thread waits for the end
-//! of one to go on with the next.
+//! threads share the first touch of a new array's pages. If several copies have begun, no thread waits for the end of
+//! one before it works on the next.
 //!
-//! One thread at a time calls the driver to enqueue, and one for each stream waits for what is on its way. The driver's
+//! One thread at a time calls the driver to enqueue, and one thread for each stream waits for its copies. The driver's
 //! calls share a lock: when each thread made its own calls, a build in batches waited for that lock longer than it
-//! copied. A thread that finds no job looks again for a while, since waking it takes as long as a job.
+//! copied. A thread that finds no job keeps looking for a while, since waking it takes as long as a job.
 //!
 //! A thread that waits for a copy takes jobs too, as long as that copy has pieces that no thread has taken. So copies
 //! end even where all threads of the pool are busy or wait for copies themselves.

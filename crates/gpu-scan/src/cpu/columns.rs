@@ -10,8 +10,8 @@ use crate::error::{Error, Result, same_len};
 use crate::{Number, Scan, ScanOperator};
 use gpu_core::parallel::{Parts, for_ranges, map};
 
-/// Scans each column of a row-major grid of `width` elements a row. It goes from the first row to the last, or,
-/// backward, from the last to the first.
+/// Scans each column of a row-major grid of `width` elements a row. The scan goes from the first row to the last; a
+/// backward scan goes from the last to the first.
 ///
 /// Cost: two reads and one write of each element.
 ///
@@ -27,7 +27,7 @@ use gpu_core::parallel::{Parts, for_ranges, map};
 /// ```
 ///
 /// # Errors
-/// - [`Length`](gpu_core::Error::Length): the output has another length, or the input is not whole rows.
+/// - [`Length`](gpu_core::Error::Length): the output has another length, or the input does not consist of whole rows.
 /// - [`TooLarge`](Error::TooLarge): there are more than 2^32 - 1 columns or rows.
 pub fn scan_columns<T: Number, O: ScanOperator<T>>(
     operator: O,
@@ -42,7 +42,7 @@ pub fn scan_columns<T: Number, O: ScanOperator<T>>(
     scan_columns_in_place(operator, how, width, output)
 }
 
-/// [`scan_columns`] that overwrites its input.
+/// Scans like [`scan_columns`], in place: the result overwrites the input.
 ///
 /// ```
 /// use gpu_scan::{LastValid, Scan, cpu};

@@ -1,4 +1,4 @@
-//! Primitives in which elements do not meet.
+//! Elementwise primitives.
 
 use kernels_rs::primitives::elementwise::Arithmetic;
 
@@ -55,8 +55,7 @@ pub fn adjacent_difference<T: Number>(input: &[T], output: &mut [T]) -> Result<(
     Ok(())
 }
 
-/// `output[i] = input[indices[i]]`. Where an index lies beyond the input, the output stays as it
-/// is.
+/// `output[i] = input[indices[i]]`. If an index lies beyond the input, the call leaves the output's element unchanged.
 ///
 /// ```
 /// let mut output = [-1; 4];
@@ -77,8 +76,8 @@ pub fn gather<T: Number, I: Index>(indices: &[I], input: &[T], output: &mut [T])
     Ok(())
 }
 
-/// `output[indices[i]] = input[i]`. Indices should be distinct: if elements share an index, the last one is written. An
-/// element whose index lies beyond the output is not written. It runs on one core.
+/// `output[indices[i]] = input[i]`. Indices should be distinct: if elements share an index, the call writes the last
+/// one. The call ignores an element whose index lies beyond the output. It runs on one core.
 ///
 /// ```
 /// let mut output = [-1; 4];
@@ -99,8 +98,7 @@ pub fn scatter<T: Number, I: Index>(indices: &[I], input: &[T], output: &mut [T]
     Ok(())
 }
 
-/// Makes rows of columns: `output[x * height + y] = input[y * width + x]`, where the height is what
-/// the length and `width` give.
+/// Transposes: `output[x * height + y] = input[y * width + x]`, where the height is the length divided by `width`.
 ///
 /// ```
 /// let mut output = [0; 6];
@@ -110,8 +108,7 @@ pub fn scatter<T: Number, I: Index>(indices: &[I], input: &[T], output: &mut [T]
 /// ```
 ///
 /// # Errors
-/// [`Length`](gpu_core::Error::Length) unless the input is whole rows, and for another length of the
-/// output.
+/// [`Length`](gpu_core::Error::Length) unless the input consists of whole rows, and for another length of the output.
 pub fn transpose<T: Number>(width: usize, input: &[T], output: &mut [T]) -> Result<()> {
     same_len("output", input.len(), output.len())?;
     let height = input.len().checked_div(width).unwrap_or(0);

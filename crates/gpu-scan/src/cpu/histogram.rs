@@ -9,11 +9,11 @@ use gpu_core::parallel::map_ranges;
 /// Elements that one task counts, if there are no more bins than that.
 const CHUNK: usize = 1 << 16;
 
-/// Counts in bin b the elements x with `bounds[b] <= x < bounds[b + 1]`, one bin less than bounds,
-/// and beside them what is in no bin.
+/// Counts in bin b the elements x with `bounds[b] <= x < bounds[b + 1]`. There is one bin less than bounds. Also counts
+/// the elements in no bin.
 ///
-/// Every bin is half open, also the last (unlike numpy's); -0.0 and +0.0 are equal. Bounds do not
-/// fall; between equal ones nothing is counted. Each element takes log2(bins) steps.
+/// Every bin is half open, even the last (unlike in numpy); -0.0 and +0.0 are equal. Bounds must not fall; a bin
+/// between equal bounds is empty. Each element takes log2(bins) steps.
 ///
 /// ```
 /// let histogram = gpu_scan::cpu::histogram(&[0.0, 1.0, 10.0], &[0.5, 3.0, 10.0, f64::NAN])?;
@@ -23,16 +23,15 @@ const CHUNK: usize = 1 << 16;
 /// ```
 ///
 /// # Errors
-/// [`Bins`](crate::Error::Bins) for less than two bounds, for bounds that fall, or NaN.
+/// [`Bins`](crate::Error::Bins) for fewer than two bounds, for bounds that fall, and for NaN.
 pub fn histogram<T: Number>(bounds: &[T], input: &[T]) -> Result<Histogram> {
     Ok(count(&ranks(bounds)?, input))
 }
 
-/// [`histogram`] with `bins` bins of equal width from `lower` up to `upper`.
+/// Counts like [`histogram`], in `bins` bins of equal width from `lower` up to `upper`.
 ///
-/// Bound b is `lower + (upper - lower) * (b / bins)`. For floats it is computed in f64 and rounded
-/// to the type; for integers it is exact: an element is counted in the bin whose real bounds it
-/// lies between.
+/// Bound b is `lower + (upper - lower) * (b / bins)`. For floats, f64 computes it and rounds it to the type. For
+/// integers it is exact: an element counts in the bin whose real bounds it lies between.
 ///
 /// ```
 /// // Two bins: from 0 up to 5, and from 5 up to 10.
@@ -43,8 +42,8 @@ pub fn histogram<T: Number>(bounds: &[T], input: &[T]) -> Result<Histogram> {
 /// ```
 ///
 /// # Errors
-/// [`Bins`](crate::Error::Bins) for no bin, for bounds that are not finite, and unless `lower` is
-/// less than `upper`; [`TooLarge`](crate::Error::TooLarge) for 2^32 - 3 bins and more.
+/// [`Bins`](crate::Error::Bins) for 0 bins, for bounds that are not finite, and unless `lower` is less than `upper`;
+/// [`TooLarge`](crate::Error::TooLarge) for 2^32 - 3 bins and more.
 pub fn histogram_even<T: Number>(
     (lower, upper): (T, T),
     bins: usize,

@@ -12,12 +12,12 @@ use gpu_core::parallel::{Parts, for_chunks, for_ranges};
 /// Outputs that one task merges.
 const CHUNK: usize = 1 << 14;
 
-/// Merges two arrays, each sorted in the stated order, into one. Equal keys of `a` come before those of `b`, and keep
-/// their order.
+/// Merges two arrays, each sorted in the stated order, into one. Equal keys keep their order, and keys of `a` come
+/// before equal keys of `b`.
 ///
 /// Numbers are in their total order: -0.0 before +0.0, NaN last (first, if descending). If an array is not sorted, the
-/// output is some of the elements. Tasks find their parts of the arrays by Green, McColl and Bader, "GPU merge path: a
-/// GPU merging algorithm", 2012, DOI 10.1145/2304576.2304621.
+/// output has some of the elements, in some order. Tasks find their parts of the arrays by Green, McColl and Bader,
+/// "GPU merge path: a GPU merging algorithm", 2012, DOI 10.1145/2304576.2304621.
 ///
 /// ```
 /// use gpu_scan::{Merge, cpu};
@@ -29,7 +29,7 @@ const CHUNK: usize = 1 << 14;
 /// ```
 ///
 /// # Errors
-/// [`Length`](gpu_core::Error::Length) unless the output has room for both exactly.
+/// [`Length`](gpu_core::Error::Length) unless the output is as long as both inputs together.
 pub fn merge_keys<K: Number>(how: Merge, a: &[K], b: &[K], output: &mut [K]) -> Result<()> {
     same_len("output", a.len() + b.len(), output.len())?;
     let order = total_order::<K>(how.direction);
@@ -50,8 +50,8 @@ fn merge_bits<B: Bits + Send + Sync>(order: Order<B>, a: &[B], b: &[B], output: 
     });
 }
 
-/// Merges as [`merge_keys`], and moves a value along with each key. Equal keys come in the order that is said
-/// there, whatever their values.
+/// Merges as [`merge_keys`], and moves a value along with each key. Equal keys come in the order that [`merge_keys`]
+/// states, whatever their values.
 ///
 /// ```
 /// use gpu_scan::{Merge, cpu};

@@ -1,10 +1,10 @@
 //! The primitives on the CPU, over slices, on rayon's threads.
 //!
-//! The functions have the names of those on the GPU and give the same results, bit for bit: for
-//! sums of floats too, since both follow [one order](crate#sums-of-floats). Only a NaN that an
-//! addition makes may differ, in sign and payload, which IEEE 754 leaves to the processor.
+//! The functions have the same names as on the GPU and give the same results, bit for bit. This holds for sums of
+//! floats too, since both follow [one order](crate#sums-of-floats). Only a NaN that results from an addition may differ
+//! in sign and payload, which IEEE 754 leaves to the processor.
 //!
-//! Where a GPU function writes to the front of an array and counts, its twin here returns a vector.
+//! If a GPU function writes to the front of an array and counts, its twin here returns a vector.
 
 mod columns;
 mod elementwise;

@@ -16,8 +16,8 @@ const WARPS: usize = BLOCK / LANES_OF_WARP;
 /// Elements that a thread takes at once where the order cannot show.
 const CHUNK: usize = 1 << 14;
 
-/// The combination of all elements: 0 for the sum of nothing; see
-/// [`ReduceOperator`] for the least and greatest of nothing. One read of each element.
+/// Returns the combination of all elements. The sum of no elements is 0; [`ReduceOperator`] says what their least and
+/// greatest are. One read of each element.
 ///
 /// ```
 /// use gpu_scan::{Max, Sum, cpu};
@@ -36,8 +36,8 @@ pub fn reduce<T: Number, O: ReduceOperator<T>>(operator: O, input: &[T]) -> T {
     cast(operator.lower(value))
 }
 
-/// Returns the index of the least element; of several equal ones the lowest index. `None` where all elements are
-/// NaN, or none exists. NaN is ignored; -0.0 is less than +0.0.
+/// Returns the index of the least element; of several equal ones the lowest index. `None` if all elements are NaN, or
+/// there are none. NaN is ignored; -0.0 is less than +0.0.
 ///
 /// ```
 /// use gpu_scan::cpu::index_of_min;
@@ -49,7 +49,7 @@ pub fn index_of_min<T: Number>(input: &[T]) -> Option<u64> {
     index_of_first(Direction::Ascending, input)
 }
 
-/// The index of the greatest element; otherwise as [`index_of_min`].
+/// Returns the index of the greatest element, under the rules of [`index_of_min`].
 ///
 /// ```
 /// assert_eq!(gpu_scan::cpu::index_of_max(&[4, 9, 2, 9]), Some(1));

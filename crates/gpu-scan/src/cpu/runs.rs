@@ -15,7 +15,7 @@ use crate::error::{Result, same_len};
 use crate::{Number, ReduceOperator};
 use gpu_core::parallel::{map, map_ranges};
 
-/// The first element and the length of each run of elements with equal bits.
+/// Returns the first element and the length of each run of elements with equal bits.
 ///
 /// ```
 /// let (values, lengths) = gpu_scan::cpu::run_lengths(&[7, 7, 7, 4, 7]);
@@ -29,7 +29,7 @@ pub fn run_lengths<T: Number>(input: &[T]) -> (Vec<T>, Vec<u64>) {
     (heads.iter().map(|&head| input[head]).collect(), lengths)
 }
 
-/// The key of each run of keys with equal bits, and the combination of the run's values.
+/// Returns the key of each run of keys with equal bits, and the combination of the run's values.
 ///
 /// ```
 /// use gpu_scan::{Max, cpu};

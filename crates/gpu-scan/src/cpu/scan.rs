@@ -1,7 +1,7 @@
 //! Scans: whole, by key, by offsets, along rows.
 //!
-//! The array is cut into tiles. First all tiles are summed, in parallel; then their sums are scanned; then
-//! all tiles are, in parallel.
+//! The array is cut into tiles. First tasks sum all tiles in parallel; then one task scans the sums; then tasks scan
+//! all tiles in parallel.
 
 use std::ops::Range;
 
@@ -16,8 +16,7 @@ use crate::error::{Result, same_len};
 use crate::{Number, Scan, ScanOperator};
 use gpu_core::parallel::{Parts, for_ranges, map_ranges};
 
-/// Scans `input` into `output`; see [`Scan`] for what comes out. Two reads and one write of each
-/// element.
+/// Scans `input` into `output`; [`Scan`] defines the result. Two reads and one write of each element.
 ///
 /// ```
 /// use gpu_scan::{Scan, Sum, cpu};
@@ -39,7 +38,7 @@ pub fn scan<T: Number, O: ScanOperator<T>>(
     run(operator, how, Some(input), output, Segments::Whole)
 }
 
-/// [`scan`] that overwrites its input.
+/// Scans like [`scan`], in place: the result overwrites the input.
 ///
 /// ```
 /// use gpu_scan::{Max, Scan, cpu};
@@ -60,7 +59,7 @@ pub fn scan_in_place<T: Number, O: ScanOperator<T>>(
     run(operator, how, None, data, Segments::Whole)
 }
 
-/// A scan that begins anew wherever the key changes. Keys are compared by their bits.
+/// Scans, and starts again wherever the key changes. Keys are compared by their bits.
 ///
 /// ```
 /// use gpu_scan::{Scan, Sum, cpu};
@@ -85,7 +84,7 @@ pub fn scan_by_key<T: Number, K: Number, O: ScanOperator<T>>(
     run(operator, how, Some(input), output, Segments::Keys(Keys::new(keys)))
 }
 
-/// [`scan_by_key`] that overwrites its input.
+/// Scans like [`scan_by_key`], in place: the result overwrites the input.
 ///
 /// ```
 /// use gpu_scan::{Scan, Sum, cpu};
@@ -109,7 +108,7 @@ pub fn scan_by_key_in_place<T: Number, K: Number, O: ScanOperator<T>>(
     run(operator, how, None, data, Segments::Keys(Keys::new(keys)))
 }
 
-/// A scan of each segment: segment s is `offsets[s]..offsets[s + 1]`, and may be empty.
+/// Scans each segment: segment s is `offsets[s]..offsets[s + 1]`, and may be empty.
 ///
 /// ```
 /// use gpu_scan::{Scan, Sum, cpu};
@@ -136,7 +135,7 @@ pub fn segmented_scan<T: Number, O: ScanOperator<T>>(
     run(operator, how, Some(input), output, segments)
 }
 
-/// [`segmented_scan`] that overwrites its input.
+/// Scans like [`segmented_scan`], in place: the result overwrites the input.
 ///
 /// ```
 /// use gpu_scan::{Scan, Sum, cpu};
@@ -159,7 +158,7 @@ pub fn segmented_scan_in_place<T: Number, O: ScanOperator<T>>(
     run(operator, how, None, data, segments)
 }
 
-/// A scan along each row of a row-major grid, `width` elements a row.
+/// Scans each row of a row-major grid of `width` elements a row.
 ///
 /// ```
 /// use gpu_scan::{Scan, Sum, cpu};
@@ -171,7 +170,7 @@ pub fn segmented_scan_in_place<T: Number, O: ScanOperator<T>>(
 /// ```
 ///
 /// # Errors
-/// The errors of [`scan`], also for an input that is not whole rows.
+/// The errors of [`scan`], also for an input that does not consist of whole rows.
 pub fn scan_rows<T: Number, O: ScanOperator<T>>(
     operator: O,
     how: Scan<T>,
@@ -183,7 +182,7 @@ pub fn scan_rows<T: Number, O: ScanOperator<T>>(
     run(operator, how, Some(input), output, segments)
 }
 
-/// [`scan_rows`] that overwrites its input.
+/// Scans like [`scan_rows`], in place: the result overwrites the input.
 ///
 /// ```
 /// use gpu_scan::{Min, Scan, cpu};
@@ -195,7 +194,7 @@ pub fn scan_rows<T: Number, O: ScanOperator<T>>(
 /// ```
 ///
 /// # Errors
-/// [`Length`](gpu_core::Error::Length) for an input that is not whole rows.
+/// [`Length`](gpu_core::Error::Length) for an input that does not consist of whole rows.
 pub fn scan_rows_in_place<T: Number, O: ScanOperator<T>>(
     operator: O,
     how: Scan<T>,

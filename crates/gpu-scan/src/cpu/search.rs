@@ -7,8 +7,7 @@ use crate::error::{Result, same_len};
 use crate::number::{Direction, Number, total_order};
 use gpu_core::parallel::for_chunks;
 
-/// For each query the number of elements of `sorted` that are less: the first place where it could
-/// be inserted.
+/// Returns, for each query, how many elements of `sorted` are less: the first place at which to insert the query.
 ///
 /// Numbers are in their total order: -0.0 before +0.0, NaN last. Each query takes log2(n) reads.
 ///
@@ -25,8 +24,8 @@ pub fn lower_bound<T: Number>(sorted: &[T], queries: &[T], output: &mut [u64]) -
     bounds(sorted, queries, output, false)
 }
 
-/// For each query the number of elements of `sorted` that are less or equal: the last place where
-/// it could be inserted. Otherwise as [`lower_bound`].
+/// Returns, for each query, how many elements of `sorted` are less or equal: the last place at which to insert the
+/// query. Otherwise as [`lower_bound`].
 ///
 /// ```
 /// let mut places = [0; 3];

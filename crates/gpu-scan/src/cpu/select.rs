@@ -1,11 +1,11 @@
-//! Selections and partitions: chunks in parallel, put together in their order.
+//! Selections and partitions: tasks select from chunks in parallel, and the results are joined in order.
 
 use super::CHUNK;
 use crate::error::{Result, same_len};
 use crate::{Number, Predicate};
 use gpu_core::parallel::map_ranges;
 
-/// The elements that satisfy a condition, in their order.
+/// Returns the elements that satisfy a condition, in their order.
 ///
 /// ```
 /// use gpu_scan::{Predicate, cpu};
@@ -17,7 +17,7 @@ pub fn select_if<T: Number>(predicate: Predicate<T>, input: &[T]) -> Vec<T> {
     keep(input, |_, element| predicate.holds(element))
 }
 
-/// The elements whose flag is not 0, in their order.
+/// Returns the elements whose flag is not 0, in their order.
 ///
 /// ```
 /// assert_eq!(gpu_scan::cpu::select_flagged(&[1, 0, 0, 1], &[10, 20, 30, 40])?, [10, 40]);
@@ -31,7 +31,7 @@ pub fn select_flagged<T: Number>(flags: &[u8], input: &[T]) -> Result<Vec<T>> {
     Ok(keep(input, |i, _| flags[i] != 0))
 }
 
-/// The first of equal elements in a row, compared by their bits.
+/// Returns the first element of each run of equal elements, compared by their bits.
 ///
 /// ```
 /// assert_eq!(gpu_scan::cpu::unique(&[1, 1, 2, 2, 2, 1]), [1, 2, 1]);
@@ -40,7 +40,7 @@ pub fn unique<T: Number>(input: &[T]) -> Vec<T> {
     keep(input, |i, element| is_head(input, i, element))
 }
 
-/// The elements that satisfy a condition, and the others, both in their order.
+/// Returns the elements that satisfy a condition, and the others, both in their order.
 ///
 /// ```
 /// use gpu_scan::{Predicate, cpu};

@@ -1,7 +1,7 @@
 //! Stable sorts, on rayon's merge sort.
 //!
-//! The sort sees keys and values as bits, in two sizes. [`SortsBits`] compiles it once, here, and not for each type in
-//! each crate that sorts.
+//! The sort sees keys and values as bits, in two sizes. [`SortsBits`] compiles the sort once, in this crate, instead of
+//! once for each type in each crate that sorts.
 
 use bytemuck::{cast_slice, cast_slice_mut};
 use device_std::scalar::Scalar;
@@ -16,7 +16,7 @@ use crate::number::sealed::{Element, IndexSize, PayloadSize};
 use crate::{Index, Key, Payload, Sort, TopK};
 use gpu_core::parallel::{Parts, for_ranges, map};
 
-/// The keys in order: stable, and NaN last (first, if descending).
+/// Sorts the keys, stably, with NaN last (first, if descending).
 ///
 /// ```
 /// use gpu_scan::{Sort, cpu};
@@ -36,7 +36,7 @@ pub fn sort<K: Key>(sort: Sort, keys: &[K]) -> Result<Vec<K>> {
     Ok(sorted)
 }
 
-/// As [`sort`], in place.
+/// Sorts like [`sort`], in place.
 ///
 /// ```
 /// use gpu_scan::{Sort, cpu};
@@ -54,7 +54,7 @@ pub fn sort_in_place<K: Key>(sort: Sort, keys: &mut [K]) -> Result<()> {
     Ok(())
 }
 
-/// The keys in order, and each key's value at the key's place.
+/// Returns the sorted keys, and each key's value at the key's place.
 ///
 /// ```
 /// use gpu_scan::{Sort, cpu};
@@ -76,7 +76,7 @@ pub fn sort_pairs<K: Key, V: Payload>(
     Ok((keys, values))
 }
 
-/// As [`sort_pairs`], in place.
+/// Sorts like [`sort_pairs`], in place.
 ///
 /// ```
 /// use gpu_scan::{Sort, cpu};
@@ -103,7 +103,7 @@ pub fn sort_pairs_in_place<K: Key, V: Payload>(
     Ok(())
 }
 
-/// The indices of the keys in the order of the keys; equal keys by rising index.
+/// Returns the indices of the keys in the order of the keys; equal keys come by rising index.
 ///
 /// ```
 /// use gpu_scan::{Sort, cpu};
@@ -171,7 +171,7 @@ fn cut<'a, T>(offsets: &[u64], mut rest: &'a mut [T]) -> Vec<&'a mut [T]> {
     segments.collect()
 }
 
-/// Each segment's keys in order, and each key's value at the key's place.
+/// Sorts each segment's keys, and puts each key's value at the key's place.
 ///
 /// ```
 /// use gpu_scan::{Sort, cpu};
@@ -224,8 +224,8 @@ where
     });
 }
 
-/// The first k elements of an order, in that order, and their indices: of equal elements those with
-/// the lowest indices. NaN comes last, whether the least or the greatest are first.
+/// Returns the first k elements of an order, in that order, and their indices. Among equal elements, the lowest indices
+/// come first. NaN comes last in both orders.
 ///
 /// ```
 /// use gpu_scan::{TopK, cpu};
@@ -258,7 +258,7 @@ fn first_ranked(mut ranked: Vec<(u64, u64)>, k: usize) -> Vec<u64> {
     ranked.into_iter().map(|(_, index)| index).collect()
 }
 
-/// The sort's order of keys: by some bits of their ranks.
+/// The order of a sort: by some bits of the keys' ranks.
 pub struct Rank<B> {
     order: Order<B>,
     begin: u32,
@@ -281,13 +281,13 @@ impl<B: Bits> Rank<B> {
 pub trait SortsBits: Bits {
     /// The keys alone.
     fn sort(rank: Rank<Self>, keys: &mut [Self]);
-    /// The keys, and values of 4 bytes with them.
+    /// Sorts the keys, and moves values of 4 bytes with them.
     fn sort_with_words(rank: Rank<Self>, keys: &mut [Self], values: &mut [u32]);
-    /// The keys, and values of 8 bytes with them.
+    /// Sorts the keys, and moves values of 8 bytes with them.
     fn sort_with_long_words(rank: Rank<Self>, keys: &mut [Self], values: &mut [u64]);
-    /// Indices of 4 bytes by the keys there.
+    /// Sorts indices of 4 bytes by the keys at these indices.
     fn sort_words(rank: Rank<Self>, keys: &[Self], indices: &mut [u32]);
-    /// Indices of 8 bytes by the keys there.
+    /// Sorts indices of 8 bytes by the keys at these indices.
     fn sort_long_words(rank: Rank<Self>, keys: &[Self], indices: &mut [u64]);
 }
 

@@ -1,11 +1,10 @@
 //! The totals of runs, in the order of stretches.
 //!
 //! This is the kernel's order (`kernels_rs::primitives::reduce_by_key`) written for one thread. A tile is a sequence of
-//! warps, and a warp has 32 stretches. Each stretch is added up from head to head. What stands before the first head of
-//! a stretch is added to the total before the stretch in its tile. This total is the sum of the warps, and then that of
-//! the lanes, each since the last head. What stands before the first head of a tile is added to the sum of the tiles
-//! before. Where the order cannot show, since the operator is associative to the last bit, the whole tile is one
-//! stretch.
+//! warps, and a warp has 32 stretches. Each stretch is added up from head to head. The sum before the first head of a
+//! stretch is added to the total before the stretch in its tile. This total adds up the earlier warps, then the earlier
+//! lanes, both since the last head. The sum before the first head of a tile is added to the sum of the earlier tiles.
+//! If the operator is associative to the last bit, the order does not matter, and the whole tile is one stretch.
 
 use device_std::scalar::Scalar;
 use kernels_rs::primitives::operators::{Operator, Partial};

@@ -1,9 +1,8 @@
 //! A tile of a scan: in which order its elements are combined.
 //!
-//! This is the kernel's order (`kernels_rs::primitives::scan`) written for one thread. A tile is a sequence of
-//! warps, a warp of rows, a row of 32 vectors of 16 bytes. All levels deal in [`Partial`] sums, and
-//! all of the order is in [`Tile::walk`]. Where the order cannot show, since the operator is
-//! associative to the last bit, the whole tile is one vector.
+//! This is the kernel's order (`kernels_rs::primitives::scan`) written for one thread. A tile is a sequence of warps, a
+//! warp of rows, a row of 32 vectors of 16 bytes. All levels use [`Partial`] sums, and [`Tile::walk`] alone defines the
+//! order. If the operator is associative to the last bit, the order does not matter, and the whole tile is one vector.
 
 use device_std::lookback::GROUP;
 use device_std::scalar::Scalar;

@@ -11,12 +11,10 @@ use super::workspace::Layout;
 use crate::error::{Result, same_len};
 use crate::{Number, Scan, ScanOperator};
 
-/// A scan along each column of a grid, from the first row to the last or, backward, from the last
-/// to the first.
+/// Scans each column of a grid, from the first row to the last; a backward scan goes from the last to the first.
 ///
-/// Two reads and one write of each element. Threads are given out by columns and chunks of rows,
-/// which suits grids that are wider than a warp; few, long columns are better transposed and
-/// scanned along rows.
+/// Two reads and one write of each element. A thread takes a chunk of rows of a column, which suits grids that are
+/// wider than a warp. For few, long columns, transpose the grid and scan its rows.
 ///
 /// Example: see [`cpu::scan_columns`](crate::cpu::scan_columns()), called in [this form](crate::gpu#examples).
 ///
@@ -37,7 +35,7 @@ pub fn scan_columns<T: Number, O: ScanOperator<T>>(
     enqueue(workspace, operator, how, (input, output), shape)
 }
 
-/// [`scan_columns`] that overwrites its input.
+/// Scans like [`scan_columns`], in place: the result overwrites the input.
 ///
 /// Example: see [`cpu::scan_columns_in_place`](crate::cpu::scan_columns_in_place()), called in [this
 /// form](crate::gpu#examples).

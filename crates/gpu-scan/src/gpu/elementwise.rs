@@ -1,5 +1,4 @@
-//! Primitives in which elements do not meet: fill, sequence, adjacent difference, gather, scatter,
-//! transpose.
+//! Elementwise primitives: fill, sequence, adjacent difference, gather, scatter, transpose.
 
 use device_std::host::Kernel;
 use device_std::{In, Out};
@@ -56,8 +55,8 @@ pub fn sequence<'a, T: Number>(
     unsafe { launch(workspace, kernel, len.div_ceil(tile_len(size_of::<T>())), arguments) }
 }
 
-/// `output[i] = input[i] - input[i - 1]`, and the first element as it is: the inverse of an
-/// inclusive sum of integers, which wrap.
+/// `output[i] = input[i] - input[i - 1]`, and the first element as it is. For integers, which wrap, this is the inverse
+/// of an inclusive sum.
 ///
 /// Example: see [`cpu::adjacent_difference`](crate::cpu::adjacent_difference()), called in [this
 /// form](crate::gpu#examples).
@@ -80,8 +79,7 @@ pub fn adjacent_difference<'a, T: Number>(
     unsafe { launch(workspace, kernel, len.div_ceil(tile_len(size_of::<T>())), arguments) }
 }
 
-/// `output[i] = input[indices[i]]`. Where an index lies beyond the input, the output stays as it
-/// is.
+/// `output[i] = input[indices[i]]`. If an index lies beyond the input, the call leaves the output's element unchanged.
 ///
 /// Example: see [`cpu::gather`](crate::cpu::gather()), called in [this form](crate::gpu#examples).
 ///
@@ -130,8 +128,8 @@ pub(super) unsafe fn enqueue_gather<I: Copy, B: kernels::gather::Instance<I> + C
     unsafe { launch(workspace, B::KERNEL, len.div_ceil(MOVED), arguments) }
 }
 
-/// `output[indices[i]] = input[i]`. Indices should be distinct: if elements share an index, any one of them is written.
-/// An element whose index lies beyond the output is not written.
+/// `output[indices[i]] = input[i]`. Indices should be distinct: if elements share an index, the call writes any one of
+/// them. The call ignores an element whose index lies beyond the output.
 ///
 /// Example: see [`cpu::scatter`](crate::cpu::scatter()), called in [this form](crate::gpu#examples).
 ///
@@ -170,13 +168,13 @@ pub fn scatter<'a, T: Number, I: Index>(
     }
 }
 
-/// Makes rows of columns: `output[x][y] = input[y][x]`.
+/// Transposes: `output[x][y] = input[y][x]`.
 ///
 /// Example: see [`cpu::transpose`](crate::cpu::transpose()), called in [this form](crate::gpu#examples).
 ///
 /// # Errors
-/// [`Length`](gpu_core::Error::Length) unless the output is as wide as the input is high and the other way
-/// round, [`TooLarge`](Error::TooLarge) for more than 2,097,120 rows.
+/// [`Length`](gpu_core::Error::Length) unless the sides of the output are the swapped sides of the input,
+/// [`TooLarge`](Error::TooLarge) for more than 2,097,120 rows.
 pub fn transpose<T: Number>(
     workspace: &mut Workspace,
     input: &DeviceGrid<T>,

@@ -8,10 +8,10 @@ use super::Workspace;
 use super::workspace::Layout;
 use crate::error::{Result, same_len};
 
-/// Returns the bounds of x and y and the range of each column of values. They equal those of
-/// [`gpu_core::Extent::of`] on the CPU, bit for bit. Without points there are no bounds and no ranges.
+/// Returns the bounds of x and y and the range of each column of values. [`gpu_core::Extent::of`] on the CPU gives the
+/// same bits. Without points there are no bounds and no ranges.
 ///
-/// **Waits** for the workspace's stream, since the result is on the host; a graph cannot hold it.
+/// **Waits** for the workspace's stream, since the result is on the host, so a graph cannot hold this call.
 ///
 /// Cost: one launch for each 8 columns, and one read of each element.
 ///
@@ -34,8 +34,8 @@ use crate::error::{Result, same_len};
 ///
 /// # Errors
 /// - [`Length`](gpu_core::Error::Length): a column differs from x in length.
-/// - [`NotFinite`](CoreError::NotFinite): a number is NaN or infinite. It names the first such coordinate, or else
-///   the first such value.
+/// - [`NotFinite`](CoreError::NotFinite): a number is NaN or infinite. The error names the first such coordinate, or
+///   else the first such value.
 /// - [`Captured`](CoreError::Captured): the stream is being captured.
 pub fn extent<'a>(
     workspace: &mut Workspace,

@@ -14,12 +14,12 @@ use crate::error::{Error, Result, length, same_len};
 use crate::histogram::{check_bins, even, places};
 use crate::number::{Count, Direction, Number, total_order};
 
-/// Counts in `counts[b]` the elements x with `bounds[b] <= x < bounds[b + 1]`. So there is one bin less than
-/// bounds. Three counts in `outside` take the elements below the first bound, those at or above the last, and NaNs.
+/// Counts in `counts[b]` the elements x with `bounds[b] <= x < bounds[b + 1]`. So there is one bin less than bounds.
+/// Three counts in `outside` are for elements below the first bound, elements at or above the last bound, and NaNs.
 ///
-/// Every bin is half open, also the last (unlike numpy's). -0.0 and +0.0 are equal. Bounds must not fall; between
-/// equal ones nothing is counted. Bounds are on the device, so bounds that fall or are NaN give no error: then
-/// every element is counted somewhere.
+/// Every bin is half open, even the last (unlike in numpy). -0.0 and +0.0 are equal. Bounds must not fall; a bin
+/// between equal bounds is empty. Bounds are on the device, so the call cannot check them. If bounds fall or are NaN,
+/// every element still counts once, in some bin.
 ///
 /// No bound is above the greatest value of an integer type. To count every value of `u8`, take the bounds 0 to 255: the
 /// elements at or above the last bound have the value 255.
@@ -44,8 +44,8 @@ use crate::number::{Count, Direction, Number, total_order};
 /// ```
 ///
 /// # Errors
-/// - [`Length`](gpu_core::Error::Length): there is no bin, not one bound more than bins, or not three counts
-///   outside.
+/// - [`Length`](gpu_core::Error::Length): there are no bins, or `bounds` does not have one element more than bins, or
+///   `outside` does not have three.
 /// - [`Overlap`](Error::Overlap): two of the arrays share memory.
 /// - [`TooLarge`](Error::TooLarge): there are more elements than `C` can count, or 2^32 - 3 bins and more.
 pub fn histogram<'a, T: Number, C: Count>(
@@ -66,11 +66,11 @@ pub fn histogram<'a, T: Number, C: Count>(
     call.enqueue(workspace, Bins::Given(bounds))
 }
 
-/// [`histogram`] with equal bins, as many as counts, from `lower` up to `upper`.
+/// Counts like [`histogram`], in bins of equal width from `lower` up to `upper`; `counts` has an element for each bin.
 ///
-/// Bound b is `lower + (upper - lower) * (b / bins)`. For floats it is computed in f64 and rounded
-/// to the type; for integers it is exact: an element is counted in the bin whose real bounds it
-/// lies between. Up to some thousand bins each element takes two comparisons.
+/// Bound b is `lower + (upper - lower) * (b / bins)`. For floats, f64 computes it and rounds it to the type. For
+/// integers it is exact: an element counts in the bin whose real bounds it lies between. Up to some thousand bins each
+/// element takes two comparisons.
 ///
 /// Example: see [`cpu::histogram_even`](crate::cpu::histogram_even()), called in [this form](crate::gpu#examples).
 ///

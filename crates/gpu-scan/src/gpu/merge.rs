@@ -14,17 +14,17 @@ use crate::number::{Number, Payload, total_order};
 /// The most tiles that find their own splits: a launch for them all would take longer.
 const MAX_SEARCHED: u32 = 8192;
 
-/// Merges two arrays, each sorted in the stated order, into one. Equal keys of `a` come before those of `b`, and keep
-/// their order.
+/// Merges two arrays, each sorted in the stated order, into one. Equal keys keep their order, and keys of `a` come
+/// before equal keys of `b`.
 ///
 /// Numbers are in their total order: -0.0 before +0.0, NaN last (first, if descending). If an array is not sorted, the
-/// output is some of the elements. One read and one write of each element, after Green, McColl and Bader, "GPU merge
-/// path: a GPU merging algorithm", 2012, DOI 10.1145/2304576.2304621.
+/// output has some of the elements, in some order. One read and one write of each element, after Green, McColl and
+/// Bader, "GPU merge path: a GPU merging algorithm", 2012, DOI 10.1145/2304576.2304621.
 ///
 /// Example: see [`cpu::merge_keys`](crate::cpu::merge_keys()), called in [this form](crate::gpu#examples).
 ///
 /// # Errors
-/// [`Length`](gpu_core::Error::Length) unless the output has room for both exactly,
+/// [`Length`](gpu_core::Error::Length) unless the output is as long as both inputs together,
 /// [`Overlap`](crate::Error::Overlap), [`TooLarge`](crate::Error::TooLarge).
 pub fn merge_keys<'a, K: Number>(
     workspace: &mut Workspace,
@@ -39,8 +39,8 @@ pub fn merge_keys<'a, K: Number>(
     unsafe { call.enqueue(workspace, none) }
 }
 
-/// Merges as [`merge_keys`], and moves a value along with each key. Equal keys come in the order that is said
-/// there, whatever their values.
+/// Merges as [`merge_keys`], and moves a value along with each key. Equal keys come in the order that [`merge_keys`]
+/// states, whatever their values.
 ///
 /// Example: see [`cpu::merge_pairs`](crate::cpu::merge_pairs()), called in [this form](crate::gpu#examples).
 ///

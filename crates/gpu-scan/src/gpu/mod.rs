@@ -1,8 +1,8 @@
 //! The primitives on a GPU, over device columns.
 //!
-//! Every function enqueues its work on the stream of its [`Workspace`] and returns. Nothing waits for the device: even
-//! a single number as a result is written to a device column. Temporary storage comes from the workspace, which grows
-//! at the first call that needs more and keeps its size, so that later calls allocate nothing.
+//! Every function enqueues its work on the stream of its [`Workspace`] and returns. No call waits for the device: even
+//! a result of one number goes to a device column. Temporary storage comes from the workspace, which grows at the first
+//! call that needs more and keeps its size, so that later calls allocate nothing.
 //!
 //! # Examples
 //!

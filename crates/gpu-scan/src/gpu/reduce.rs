@@ -47,8 +47,8 @@ pub fn reduce<'a, T: Number, O: ReduceOperator<T>>(
     Ok(())
 }
 
-/// Writes the index of the least element to `result[0]`; of several equal ones the lowest index. It is `u64::MAX`
-/// where all elements are NaN, or none exists. NaN is ignored; -0.0 is less than +0.0.
+/// Writes the index of the least element to `result[0]`; of several equal ones the lowest index. It is `u64::MAX` if
+/// all elements are NaN, or there are none. NaN is ignored; -0.0 is less than +0.0.
 ///
 /// Example: see [`cpu::index_of_min`](crate::cpu::index_of_min()), called in [this form](crate::gpu#examples).
 ///
@@ -62,7 +62,7 @@ pub fn index_of_min<'a, T: Number>(
     index_of_first(workspace, Direction::Ascending, input.into(), result.into())
 }
 
-/// The index of the greatest element; otherwise as [`index_of_min`].
+/// Returns the index of the greatest element, under the rules of [`index_of_min`].
 ///
 /// Example: see [`cpu::index_of_max`](crate::cpu::index_of_max()), called in [this form](crate::gpu#examples).
 ///

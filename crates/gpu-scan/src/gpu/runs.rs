@@ -113,12 +113,12 @@ pub fn reduce_by_key<'a, K: Number, T: Number, O: ReduceOperator<T>>(
 /// Combines the elements of each segment. `totals[s]` combines `offsets[s]..offsets[s + 1]`; for an empty segment
 /// it is what [`reduce`](super::reduce) gives for no elements.
 ///
-/// Offsets must rise from 0 to the number of elements. They are on the device, so other offsets give no error, but
-/// nothing outside the arrays is touched:
+/// Offsets must rise from 0 to the number of elements. They are on the device, so the call cannot check them. Wrong
+/// offsets give no error, but the call touches nothing outside the arrays:
 ///
 /// - An offset beyond the end counts as the end.
 /// - A segment that would end before it begins is empty.
-/// - Where segments overlap, some totals may be any value, or stay as they were.
+/// - If segments overlap, some totals may have any value, or stay unchanged.
 ///
 /// Cost: one read of each element, one write of each total.
 ///

@@ -10,9 +10,9 @@ use super::workspace::{Layout, apart, tiles};
 use crate::error::{Result, same_len};
 use crate::{Number, Scan, ScanOperator};
 
-/// Scans `input` into `output`; see [`Scan`] for what comes out.
+/// Scans `input` into `output`; [`Scan`] defines the result.
 ///
-/// One read and one write of each element.
+/// Cost: one read and one write of each element.
 ///
 /// Example: see [`cpu::scan`](crate::cpu::scan()), called in [this form](crate::gpu#examples).
 ///
@@ -30,7 +30,7 @@ pub fn scan<'a, T: Number, O: ScanOperator<T>>(
     enqueue::<T, O, u8>(workspace, operator, how, arrays, None)
 }
 
-/// [`scan`] that overwrites its input.
+/// Scans like [`scan`], in place: the result overwrites the input.
 ///
 /// Example: see [`cpu::scan_in_place`](crate::cpu::scan_in_place()), called in [this form](crate::gpu#examples).
 ///
@@ -46,7 +46,7 @@ pub fn scan_in_place<'a, T: Number, O: ScanOperator<T>>(
     enqueue::<T, O, u8>(workspace, operator, how, array, None)
 }
 
-/// A scan that begins anew wherever the key changes. Keys are compared by their bits.
+/// Scans, and starts again wherever the key changes. Keys are compared by their bits.
 ///
 /// Example: see [`cpu::scan_by_key`](crate::cpu::scan_by_key()), called in [this form](crate::gpu#examples).
 ///
@@ -65,7 +65,7 @@ pub fn scan_by_key<'a, T: Number, K: Number, O: ScanOperator<T>>(
     enqueue(workspace, operator, how, arrays, Some(Segments::Keys(keys)))
 }
 
-/// [`scan_by_key`] that overwrites its input.
+/// Scans like [`scan_by_key`], in place: the result overwrites the input.
 ///
 /// Example: see [`cpu::scan_by_key_in_place`](crate::cpu::scan_by_key_in_place()), called in [this
 /// form](crate::gpu#examples).
@@ -86,9 +86,8 @@ pub fn scan_by_key_in_place<'a, T: Number, K: Number, O: ScanOperator<T>>(
 
 /// Scans each segment by itself. Segment s is `offsets[s]..offsets[s + 1]`, and may be empty.
 ///
-/// Offsets must rise from 0 to the number of elements. They are on the device, so other offsets give no error. Then
-/// the scan begins anew wherever a segment that is not empty begins (backward, ends) within the array, and nowhere
-/// else.
+/// Offsets must rise from 0 to the number of elements. They are on the device, so wrong offsets give no error. Then the
+/// scan starts again exactly where a segment that is not empty begins within the array (where one ends, if backward).
 ///
 /// Example: see [`cpu::segmented_scan`](crate::cpu::segmented_scan()), called in [this form](crate::gpu#examples).
 ///
@@ -108,7 +107,7 @@ pub fn segmented_scan<'a, T: Number, O: ScanOperator<T>>(
     enqueue::<T, O, u8>(workspace, operator, how, arrays, Some(Segments::Offsets(offsets)))
 }
 
-/// [`segmented_scan`] that overwrites its input.
+/// Scans like [`segmented_scan`], in place: the result overwrites the input.
 ///
 /// Example: see [`cpu::segmented_scan_in_place`](crate::cpu::segmented_scan_in_place()), called in [this
 /// form](crate::gpu#examples).
@@ -127,7 +126,7 @@ pub fn segmented_scan_in_place<'a, T: Number, O: ScanOperator<T>>(
     enqueue::<T, O, u8>(workspace, operator, how, array, Some(Segments::Offsets(offsets)))
 }
 
-/// A scan along each row of a grid.
+/// Scans each row of a grid.
 ///
 /// Example: see [`cpu::scan_rows`](crate::cpu::scan_rows()), called in [this form](crate::gpu#examples).
 ///
@@ -146,7 +145,7 @@ pub fn scan_rows<T: Number, O: ScanOperator<T>>(
     enqueue::<T, O, u8>(workspace, operator, how, arrays, Some(Segments::Rows(width)))
 }
 
-/// [`scan_rows`] that overwrites its input.
+/// Scans like [`scan_rows`], in place: the result overwrites the input.
 ///
 /// Example: see [`cpu::scan_rows_in_place`](crate::cpu::scan_rows_in_place()), called in [this
 /// form](crate::gpu#examples).

@@ -11,10 +11,9 @@ use super::workspace::{Layout, apart, tiles};
 use crate::error::{Result, same_len};
 use crate::number::{Direction, Number, total_order};
 
-/// For each query the number of elements of `sorted` that are less: the first place where it could
-/// be inserted.
+/// Returns, for each query, how many elements of `sorted` are less: the first place at which to insert the query.
 ///
-/// Numbers are in their total order: -0.0 before +0.0, NaN last. In an array that is not sorted the results are some
+/// Numbers are in their total order: -0.0 before +0.0, NaN last. If the array is not sorted, the results are arbitrary
 /// numbers up to its length. Each query takes log2(n) reads.
 ///
 /// Example: see [`cpu::lower_bound`](crate::cpu::lower_bound()), called in [this form](crate::gpu#examples).
@@ -31,8 +30,8 @@ pub fn lower_bound<'a, T: Number>(
     bounds(workspace, sorted.into(), queries.into(), false, output.into())
 }
 
-/// For each query the number of elements of `sorted` that are less or equal: the last place where
-/// it could be inserted. Otherwise as [`lower_bound`].
+/// Returns, for each query, how many elements of `sorted` are less or equal: the last place at which to insert the
+/// query. Otherwise as [`lower_bound`].
 ///
 /// Example: see [`cpu::upper_bound`](crate::cpu::upper_bound()), called in [this form](crate::gpu#examples).
 ///

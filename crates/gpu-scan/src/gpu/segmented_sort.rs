@@ -1,8 +1,8 @@
 //! Stable sorts of many segments in one go.
 //!
-//! A key of 4 bytes and the number of its segment make one of 8 bytes, and one sort of those sorts all segments. Other
-//! keys, and parts of keys, are sorted first as if there were no segments, and then, stably, by the segment. Both sorts
-//! move only indices, and the elements follow at the end.
+//! A key of 4 bytes and the number of its segment make a key of 8 bytes, and one sort of these sorts all segments. For
+//! other keys, and for parts of keys, a first sort ignores segments, and a second, stable sort is by segment. Both
+//! sorts move only indices, and the elements follow at the end.
 
 use device_std::Out;
 use gpu_core::{Blocks, Slice, SliceMut};
@@ -21,8 +21,8 @@ const MAX_SEGMENTS: u64 = 1 << 32;
 
 /// Sorts the keys of each segment, stably. Segment s is `offsets[s]..offsets[s + 1]`.
 ///
-/// Offsets must rise from 0 to the number of keys. They are on the device, so other offsets give no error. Then the
-/// keys come in some order, each once. Without any segment no keys are written.
+/// Offsets must rise from 0 to the number of keys. They are on the device, so wrong offsets give no error. If they do
+/// not, the keys come in some order, each once. Without segments, the call writes no keys.
 ///
 /// Cost for keys of 4 bytes and all their bits: two passes, and a sort of keys of 8 bytes. That sort takes the bits of
 /// the key and of the segment's number. For other keys: two sorts of pairs and a gather.
@@ -48,9 +48,9 @@ pub fn segmented_sort<'a, K: Key>(
     unsafe { call.enqueue::<K, u32>(workspace, Ends::new(keys, sorted), None) }
 }
 
-/// Each segment's keys in order, and each key's value at the key's place.
+/// Sorts each segment's keys, and puts each key's value at the key's place.
 ///
-/// As [`segmented_sort`], with the values moved too.
+/// Sorts like [`segmented_sort`], and moves the values too.
 ///
 /// Example: see [`cpu::segmented_sort_pairs`](crate::cpu::segmented_sort_pairs()), called in [this
 /// form](crate::gpu#examples).

@@ -1,4 +1,4 @@
-//! Head bits from keys, offsets and rows: what segmented primitives read.
+//! Makes the head bits that segmented primitives read, from keys, offsets and rows.
 
 use device_std::Out;
 use gpu_core::{Blocks, Gpu, Slice};

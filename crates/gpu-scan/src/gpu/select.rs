@@ -10,8 +10,8 @@ use crate::error::{Result, same_len};
 use crate::number::{Direction, total_order};
 use crate::{Number, Predicate};
 
-/// Copies the elements that satisfy a condition to the front of `output`, in their order, and
-/// writes how many there are to `count[0]`. What lies behind them in `output` is left as it is.
+/// Copies the elements that satisfy a condition to the front of `output`, in their order, and writes how many there are
+/// to `count[0]`. The call leaves the rest of `output` unchanged.
 ///
 /// One read of each element, one write of each that is kept.
 ///
@@ -31,7 +31,7 @@ pub fn select_if<'a, T: Number>(
     call.with(predicate).enqueue::<If>(workspace)
 }
 
-/// [`select_if`] for the elements whose flag is not 0.
+/// Selects like [`select_if`], by flags: elements whose flag is not 0.
 ///
 /// Example: see [`cpu::select_flagged`](crate::cpu::select_flagged()), called in [this form](crate::gpu#examples).
 ///
@@ -51,7 +51,7 @@ pub fn select_flagged<'a, T: Number>(
     call.enqueue::<Flagged>(workspace)
 }
 
-/// [`select_if`] for the first of equal elements in a row. Elements are compared by their bits.
+/// Selects like [`select_if`]: the first element of each run of equal elements. Elements are compared by their bits.
 ///
 /// Example: see [`cpu::unique`](crate::cpu::unique()), called in [this form](crate::gpu#examples).
 ///

@@ -15,7 +15,7 @@ use crate::error::{Result, same_len};
 use crate::number::sealed::{PayloadSize, SortBits};
 use crate::{Index, Key, Payload, Sort};
 
-/// The keys in order: stable, and NaN last (first, if descending).
+/// Sorts the keys, stably, with NaN last (first, if descending).
 ///
 /// One read of the keys, and for each 8 bits of the sort one more read and one write.
 ///
@@ -38,7 +38,7 @@ pub fn sort<'a, K: Key>(
     unsafe { call.enqueue_keys(workspace, Ends::new(keys, sorted).cast::<K::Bits>()) }
 }
 
-/// As [`sort`], in place.
+/// Sorts like [`sort`], in place.
 ///
 /// Example: see [`cpu::sort_in_place`](crate::cpu::sort_in_place()), called in [this form](crate::gpu#examples).
 ///
@@ -55,9 +55,9 @@ pub fn sort_in_place<'a, K: Key>(
     unsafe { call.enqueue_keys(workspace, Ends::in_place(keys.output()).cast::<K::Bits>()) }
 }
 
-/// The keys in order, and each key's value at the key's place.
+/// Returns the sorted keys, and each key's value at the key's place.
 ///
-/// As [`sort`], with a read and a write of the values too for each 8 bits.
+/// Costs as much as [`sort`], and a read and a write of the values for each 8 bits.
 ///
 /// Example: see [`cpu::sort_pairs`](crate::cpu::sort_pairs()), called in [this form](crate::gpu#examples).
 ///
@@ -96,7 +96,7 @@ pub(super) fn pair_ends<'a, K: Key, V: Payload>(
     Ok((Ends::new(keys, sorted_keys), Ends::new(values, sorted_values)))
 }
 
-/// As [`sort_pairs`], in place.
+/// Sorts like [`sort_pairs`], in place.
 ///
 /// Example: see [`cpu::sort_pairs_in_place`](crate::cpu::sort_pairs_in_place()), called in [this
 /// form](crate::gpu#examples).
@@ -120,9 +120,9 @@ pub fn sort_pairs_in_place<'a, K: Key, V: Payload>(
     unsafe { call.enqueue_pairs_of(workspace, keys, values) }
 }
 
-/// The indices of the keys in the order of the keys; equal keys by rising index.
+/// Returns the indices of the keys in the order of the keys; equal keys come by rising index.
 ///
-/// As [`sort_pairs`], without the first read of values; the keys stay as they are.
+/// Costs as much as [`sort_pairs`], without the first read of values. The keys stay unchanged.
 ///
 /// Example: see [`cpu::argsort`](crate::cpu::argsort()), called in [this form](crate::gpu#examples).
 ///
@@ -145,7 +145,7 @@ pub fn argsort<'a, K: Key, I: Index + Payload>(
     unsafe { call.enqueue_pairs_of(workspace, keys, indices) }
 }
 
-/// The keys in order, and where each stood: [`sort`] and [`argsort`] in one. Equal keys by rising index.
+/// Sorts the keys, and writes where each key stood: [`sort`] and [`argsort`] in one. Equal keys by rising index.
 ///
 /// ```
 /// # use gpu_core::{DeviceChoice, Gpu};

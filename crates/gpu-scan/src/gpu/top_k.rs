@@ -15,8 +15,7 @@ use crate::{Key, TopK};
 const RESIDENT: u32 = 4;
 
 /// Writes the first k elements of an order to `top`, in that order, and their indices to `indices`. k is the length of
-/// `top`. Among equal elements those with the lowest indices are taken. NaN comes last, whether the least or the
-/// greatest are first.
+/// `top`. Among equal elements, it takes the lowest indices. NaN comes last in both orders.
 ///
 /// Cost: one read of the keys for each 11 bits of them and one more, and a sort of k elements.
 ///

@@ -9,12 +9,12 @@ use crate::{Error, Result};
 
 /// The stream on which primitives are enqueued, and the temporary storage that they share.
 ///
-/// Calls with one workspace run one after the other, so they can use the same memory. It grows
-/// when a call needs more than any before, and is never given back before the workspace is
-/// dropped. For work on several streams make a workspace for each.
+/// Calls with one workspace run one after the other, so they can use the same memory. The memory grows when a call
+/// needs more than any earlier call. Dropping the workspace frees it. For work on several streams make a workspace for
+/// each.
 ///
 /// A sequence of calls can be captured into a CUDA graph after it has run once outside, so that the workspace has
-/// grown. Inside a capture the workspace can neither grow nor tidy up after a failed sort: it returns
+/// grown. Inside a capture, the workspace can neither grow nor clean up after a failed sort: the call returns
 /// [`Captured`](gpu_core::Error::Captured). The workspace must live as long as the graph is launched. Work on it and
 /// the graph must not run at the same time.
 ///

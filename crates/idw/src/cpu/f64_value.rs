@@ -1,5 +1,5 @@
-//! A target's value from all points in f64, relative to the nearest point, so that no weight overflows. It serves
-//! targets on a point or very far from all points, and wherever speed matters less.
+//! Computes a target's value from all points in f64, relative to the nearest point, so that no weight overflows. It is
+//! for targets on a point or very far from all points, and where speed matters less.
 
 use kernels_rs::idw::part::Weight;
 use kernels_rs::spatial::sphere;

@@ -17,14 +17,13 @@ pub(super) struct Index<'a> {
     pub data: &'a Data<'a>,
     pub cells: Cells,
     pub geographic: bool,
-    /// Where each cell's points begin in the sorted order, and where the last one's end; empty for
-    /// tiles.
+    /// Where each cell's points begin in the sorted order, and at last where they end; empty for tiles.
     pub starts: Vec<u32>,
     /// The index of each sorted point.
     pub order: Vec<u32>,
     /// Sorted places: x, y, and on the sphere z of the unit vectors.
     pub places: Vec<[f64; 3]>,
-    /// Sorted values, to search; neighbours lie near each other there.
+    /// Sorted values for searches, where neighbours lie near each other.
     pub values: Vec<Vec<f64>>,
     halves: OnceLock<Halves>,
 }
@@ -79,8 +78,9 @@ impl<'a> Index<'a> {
         Self { data, cells, geographic, starts, order, places, values, halves }
     }
 
-    /// Returns the tree of the points, for targets that the cells do not serve. The first call makes it, on all cores.
-    /// So no task of `parallel` may call it: one that waits for others may take up another that waits for it.
+    /// Returns the tree of the points, for targets whose neighbours the cells do not find quickly. The first call makes
+    /// it, on all cores. So no task of `parallel` may call it: a task that waits for others may begin another task,
+    /// which waits for the first.
     pub fn halves(&self) -> &Halves {
         self.halves.get_or_init(|| Halves::new(&self.places, &self.order))
     }

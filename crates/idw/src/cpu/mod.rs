@@ -1,8 +1,8 @@
 //! Inverse distance weighting on the CPU, on all cores.
 //!
 //! Points are sorted (`index`). Then every point counts for every target (`pairs`), or the neighbours of each target
-//! are searched (`search`). A radius that holds many points has no list: its points are summed as all pairs are, with
-//! far ones expanded (`pairs::limit`). `f64_value` computes a sum again that f32 or vectors may get wrong.
+//! are searched (`search`). If a radius holds many points, there is no list of them: the sum runs as for all pairs,
+//! with far points expanded (`pairs::limit`). If f32 or vectors may get a sum wrong, `f64_value` computes it again.
 
 mod f64_value;
 mod index;

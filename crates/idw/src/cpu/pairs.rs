@@ -2,11 +2,11 @@
 //!
 //! Plan, as on the GPU:
 //!
-//! 1. The sorted points are staged once, by tiles, relative to each tile's middle point.
-//! 2. A chunk of targets, in vectors, walks over the tiles. Sums of a tile are in the type of the result, and sums
-//!    across tiles in f64.
+//! 1. The points are sorted and stored once in tiles, relative to each tile's middle point.
+//! 2. A chunk of targets, in vectors, walks over the tiles. Sums over a tile have the type of the result; sums across
+//!    tiles are f64.
 //! 3. [`Doubt`] corrects what f32 loses where a part of a tile is dense with points.
-//! 4. A target whose sums are not finite lies on a point or out of range: `f64_value` computes it anew.
+//! 4. A target whose sums are not finite lies on a point or out of range: `f64_value` computes it again.
 //!
 //! At power 2 two points share a reciprocal: 1/a + 1/b = (a + b) / (a b).
 

@@ -1,8 +1,8 @@
 //! The neighbours of targets.
 //!
 //! Patches of targets side by side (`patches`) search the index's cells together (`together`, `min_lists`). Where cells
-//! do not serve, patches search a k-d tree of the points (`kd_tree`, `descent`). Other targets search that tree each by
-//! itself (`single_search`). All weigh their neighbours in the same way (`neighbours`).
+//! are slow, patches search a k-d tree of the points (`kd_tree`, `descent`). Each other target searches the tree alone
+//! (`single_search`). All weigh their neighbours in the same way (`neighbours`).
 
 pub(super) mod boxes;
 pub(super) mod candidates;

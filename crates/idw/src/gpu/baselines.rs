@@ -8,7 +8,7 @@ use crate::points::Range;
 use crate::{Baseline, Error, Number, Result};
 
 impl Group<'_> {
-    /// Sums over all points and writes the values, all that `values` has, and puts on a list the targets to rescue.
+    /// Sums over all points and writes the value of each target. Lists the targets whose sums f64 must compute again.
     pub fn sum_by_paper<T: Number>(
         &self,
         baseline: Baseline,

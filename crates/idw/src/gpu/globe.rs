@@ -62,8 +62,7 @@ impl Globe {
         }
     }
 
-    /// Enqueues the sums over all points for targets near each other; returns them, and in how many rows
-    /// they are.
+    /// Enqueues the sums over all points for targets near each other; returns the sums, and the number of their rows.
     pub fn sum(mut self, group: &Group) -> Result<(u32, Column<f64>)> {
         let (call, targets) = (group.call, group.targets);
         let blocks = group.blocks(TARGETS)?;

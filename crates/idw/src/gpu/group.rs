@@ -1,4 +1,4 @@
-//! A group of values of a call over all points: what its launches have in common.
+//! A group of values in a call over all points, with what its launches share.
 
 use device_std::In;
 use gpu_core::Column;
@@ -29,7 +29,7 @@ pub(super) struct Group<'a> {
     pub exponents: Option<&'a Column<f64>>,
     /// For each sorted point the target that leaves it out.
     pub left_out: Option<&'a Column<u32>>,
-    /// The first of the values, and how many.
+    /// The first of the values, and their number.
     pub first: usize,
     pub values: u32,
 }
@@ -55,7 +55,7 @@ impl Group<'_> {
         }
     }
 
-    /// The law of weights that has kernels of its own, or 0.
+    /// The power that has kernels of its own, or 0.
     pub fn law(&self) -> u32 {
         self.call.params.law()
     }
@@ -88,7 +88,7 @@ impl Group<'_> {
         Weighting { smoothing, exponent: self.exponent(), exponents }
     }
 
-    /// Units in one of the places': of the ground's, on the sphere of its radius.
+    /// The factor that converts coordinates of places to the sums' unit; on the sphere, places are unit vectors.
     pub fn scale(&self) -> f64 {
         self.ground_scale() / self.unit()
     }
@@ -102,8 +102,8 @@ impl Group<'_> {
         self.call.index.about.ground.unit()
     }
 
-    /// The power of two that a point at a distance of 1 in sums weighs, as [`Weight`] has it: on the sphere, distances
-    /// to nodes are in radians.
+    /// The weight of a point at a distance of 1 in the sums' unit, as a power of two for [`Weight`]. On the sphere,
+    /// distances to nodes are in radians.
     pub fn weight_at_one(&self, in_radians: bool) -> f64 {
         let one = if in_radians { RADIUS } else { self.unit() };
         Weight::at_square(one * one, self.exponent(), 1.0).exponent

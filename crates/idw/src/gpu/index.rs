@@ -21,7 +21,7 @@ use crate::{Error, Params, Result};
 /// Points on the device, sorted for the searches of some parameters: for all pairs, for few neighbours, for many, or
 /// for several of these.
 ///
-/// It holds copies, so the points may change or be freed.
+/// It holds copies, so the caller may change or free the points.
 ///
 /// ```
 /// use gpu_core::{DeviceChoice, Extent, Gpu, GridSpec, Points, UploadedPoints};
@@ -113,14 +113,14 @@ pub(super) struct Tiled {
 pub(super) struct InTree {
     /// The tree.
     pub index: DeviceIndex<f64>,
-    /// Values in its order, column after column: what a warp finds lies side by side.
+    /// Values in the order of the tree, column after column, so that the points that a warp finds lie side by side.
     pub values: Column<f64>,
 }
 
 /// Points in the order of their cells.
 #[derive(Debug)]
 pub(super) struct Cells {
-    /// Where each cell's points begin in the sorted order, and where the last one's end.
+    /// Where each cell's points begin in the sorted order, and at last where they end.
     pub starts: Column<u32>,
     /// The index of each sorted point.
     pub order: Column<u32>,
@@ -148,7 +148,7 @@ impl About {
         Self { ground, ranges, centre, extent: half }
     }
 
-    /// Columns of values that the kernels see: one, or a multiple of four.
+    /// The number of columns of values that the kernels take: one, or a multiple of four.
     pub fn padded(&self) -> usize {
         match self.ranges.len() {
             1 => 1,
@@ -163,12 +163,12 @@ impl About {
 }
 
 impl Index {
-    /// Sorts points for interpolations with such parameters. Enqueues and returns; where it sorts for up to 64 neighbours in
-    /// the plane it waits for the device once, unless a graph records the stream
+    /// Sorts points for interpolations with such parameters. Enqueues and returns. If it sorts for up to 64 neighbours
+    /// in the plane, it waits for the device once, unless a graph records the stream
     /// ([`index_unchecked`](quadtree_sort::gpu::index_unchecked)).
     ///
-    /// Reads and writes each point about ten times, for each of all pairs and neighbours. For more than 64 neighbours, and
-    /// on the sphere, it has a counter for each cell, of which there are no more than points.
+    /// Cost: about ten reads and writes of each point for each kind of search. For more than 64 neighbours, and on the
+    /// sphere, it has a counter for each cell, and at most as many cells as points.
     ///
     /// # Errors
     /// The errors of [`crate::interpolate`] for the parameters, [`Error::NoValues`], [`gpu_core::Error::TooMany`],
@@ -207,7 +207,7 @@ impl Index {
         self.about.ground.count
     }
 
-    /// Whether there is no point.
+    /// Whether there are no points.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -1,9 +1,9 @@
 //! Inverse distance weighting of points that lie on the device.
 //!
-//! [`interpolate`] sorts the points and interpolates; where the same points serve several calls, an
-//! [`Index`] is sorted once. Both enqueue their work and return, but that an index for up to 64 neighbours waits once for one
-//! number ([`Index::new`]). After a first call both can be captured into a graph, where nothing waits. The kernels, with
-//! the plan of each algorithm, are in `kernels_rs::idw`.
+//! [`interpolate`] sorts the points and interpolates; where the same points serve several calls, an [`Index`] is sorted
+//! once. Both enqueue their work and return, except that an index for up to 64 neighbours waits once for one number
+//! ([`Index::new`]). After a first call both can be captured into a graph, where nothing waits. The kernels, with the
+//! plan of each algorithm, are in `kernels_rs::idw`.
 //!
 //! ```
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -79,15 +79,16 @@ pub struct Input<'a> {
 }
 
 impl<'a> Input<'a> {
-    /// Points at targets: a [`GridSpec`](gpu_core::GridSpec), or [`DeviceTargets::points`].
+    /// Returns an input of points, and targets: a [`GridSpec`](gpu_core::GridSpec) or [`DeviceTargets::points`].
     pub fn new(points: DevicePoints<'a>, targets: impl Into<DeviceTargets<'a>>) -> Self {
         Self { points, targets: targets.into() }
     }
 }
 
-/// Interpolates points on the device. Enqueues and returns, as [`Index::new`] says.
+/// Interpolates points on the device. Enqueues and returns, with the exception that [`Index::new`] states.
 ///
-/// This function does not check the contents of columns. Results are meaningless, but nothing else happens, if:
+/// This function does not check the contents of columns. The results have no meaning, but the call does no other harm,
+/// if:
 ///
 /// - a point is not finite, or lies outside of the given extent;
 /// - the square of a coordinate overflows or underflows ([`Error::Place`]);
@@ -112,9 +113,10 @@ pub fn interpolate<T: Number>(
 impl Index {
     /// Interpolates the points at targets. Enqueues and returns.
     ///
-    /// The [`Params`] of a call may differ from the index's, if both need the same search. There are three in the
-    /// plane: all pairs, up to 64 neighbours (or 16 of each quadrant), and more neighbours. All points within a radius
-    /// are the third. The sphere has two: all pairs, and any number of neighbours.
+    /// The [`Params`] of a call may differ from the parameters of the index, if the index serves the search that the
+    /// call needs. An index serves one or more of these searches. In the plane there are three: all pairs; up to 64
+    /// neighbours, or up to 16 of each quadrant; and more neighbours, which includes all points within a radius. On the
+    /// sphere there are two: all pairs, and any number of neighbours.
     ///
     /// Cost: as [`crate::interpolate`] without the sorting.
     ///

@@ -17,17 +17,17 @@ use crate::search::Search;
 
 /// The kernels of a type of results.
 pub trait Kernels: Element {
-    /// Makes results of sums over all points.
+    /// Computes results from sums over all points.
     const COMBINE: Kernel<combine::Args<'static, Self>>;
     /// Brings results of targets along a curve into the targets' own order.
     const SCATTER: Kernel<scatter_values::Args<'static, Self>>;
     /// Computes results anew.
     const RESCUE: Kernel<rescue::Args<'static, Self>>;
-    /// Adds means over a part of the points.
+    /// Adds the means of a part to the total.
     const ADD_PART: Kernel<add_part::Args<'static, Self>>;
     /// Writes means over several parts as results.
     const WRITE_MEANS: Kernel<write_means::Args<'static, Self>>;
-    /// A column of results as the kernels take it, by its type.
+    /// A column of results as an argument of kernels, by its type.
     fn results(column: &mut Column<Self>) -> OfType<'_>;
 }
 
@@ -46,7 +46,7 @@ pub(super) enum ListKind {
 }
 
 impl ListKind {
-    /// Returns the kind of list; on the sphere quadrants have no list.
+    /// Returns the kind of list that a search needs; on the sphere, searches by quadrants have no list.
     pub fn of(params: &Params) -> Self {
         let search = Search::of(params);
         let wanted = search.max_points.min(search.max_per_quadrant).max(search.min_per_quadrant);
@@ -76,8 +76,8 @@ impl ListKind {
         }
     }
 
-    /// The kernel that searches the tree: `in_part` where not all points count, `one_more` where one of those that are
-    /// found is left out.
+    /// Returns the kernel that searches the tree: `in_part` if not all points count, `one_more` if the target leaves
+    /// out one of the points found.
     pub fn together<'a>(
         self,
         in_part: bool,

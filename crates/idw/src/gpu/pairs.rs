@@ -1,4 +1,4 @@
-//! All pairs: which kernel, how its launch is split, and what follows it.
+//! All pairs: the choice of the kernel, the division of its launch, and the steps after it.
 
 use gpu_core::{Blocks, Column, Gpu, SliceMut};
 use kernels_rs::idw::index::scatter_values;

@@ -14,11 +14,11 @@ use crate::{Error, Number, Params, Part, Result, Summary, Weight};
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct DevicePart<T: Number> {
-    /// The weighted means of each target, column after column; NaN where a target has none. Beyond the columns of the
-    /// points there may be some to fill up.
+    /// The weighted means of each target, column after column; NaN where a target has none. There may be more columns
+    /// than the points have: the kernels take groups of columns, and the surplus columns have no meaning.
     pub values: Column<T>,
-    /// How much the values weigh: first the power of two of each target, then each target's sum of weights as a
-    /// multiple of it ([`Weight`]).
+    /// How much the values weigh ([`Weight`]): first a power of two for each target, then each target's sum of weights
+    /// as a multiple of this power.
     pub weights: Column<f64>,
     /// Where the targets lie, if they are a grid.
     pub grid: Option<GridSpec>,
@@ -27,7 +27,8 @@ pub struct DevicePart<T: Number> {
     points: usize,
 }
 
-/// [`part`](crate::part) of points that lie on the device. Enqueues and returns; [`DeviceTotal`] adds parts up there.
+/// Computes a [`part`](crate::part) from points that lie on the device. Enqueues and returns; [`DeviceTotal`] adds
+/// parts up on the device.
 ///
 /// Cost: as [`Index::new`] and [`Index::part`].
 ///
@@ -66,7 +67,7 @@ pub fn part<T: Number>(
 }
 
 impl Index {
-    /// Computes the values of targets from these points, as a part of all. Enqueues and returns.
+    /// Computes the values of targets from these points, which are a part of all points. Enqueues and returns.
     ///
     /// Cost: as [`Index::interpolate`], and 16 bytes a target more.
     ///
@@ -119,7 +120,7 @@ impl<T: Number> DevicePart<T> {
     }
 }
 
-/// The parts of the points that were added so far, on the device: see [`crate::Total`], whose bits it has.
+/// The total of the parts that were added so far, on the device. It has the bits of [`crate::Total`].
 ///
 /// Memory: 16 bytes a target, and 8 for each column of values.
 ///
@@ -175,12 +176,12 @@ impl Sums {
 }
 
 impl DeviceTotal {
-    /// A sum of no parts yet.
+    /// Returns a total without parts.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a part. The first says how many targets and columns of values there are. Enqueues and returns.
+    /// Adds a part. The first part decides how many targets and columns of values there are. Enqueues and returns.
     ///
     /// # Errors
     /// The errors of [`crate::Total::add`], and [`Error::Core`] for the device.
@@ -208,7 +209,7 @@ impl DeviceTotal {
     }
 
     /// Returns the values over all points that were added. Targets have no value if fewer than [`Params::min_points`]
-    /// points were added. Before any part there are neither targets nor columns. Enqueues and returns.
+    /// points were added. Without parts, the surface has neither targets nor columns. Enqueues and returns.
     ///
     /// # Errors
     /// [`Error::Core`] for the device.

@@ -14,8 +14,8 @@ use crate::{Number, Params, Result, Statistics, Summary, Surface};
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct DeviceSurface<T: Number> {
-    /// The values of each target, column after column; NaN where a target has none. Beyond the columns
-    /// of the points there may be some to fill up.
+    /// The values of each target, column after column; NaN where a target has none. There may be more columns than the
+    /// points have: the kernels take groups of columns, and the surplus columns have no meaning.
     pub values: Column<T>,
     /// Where the values lie, if the targets are a grid.
     pub grid: Option<GridSpec>,

@@ -1,4 +1,4 @@
-//! Targets as the kernels take them.
+//! Targets as arguments of kernels.
 
 use device_std::In;
 use gpu_core::{Blocks, Column, Gpu, GridSpec, Slice};
@@ -23,7 +23,7 @@ pub(super) struct OnDevice<'a> {
 }
 
 impl<'a> OnDevice<'a> {
-    /// On the sphere longitudes are brought between -180 and 180, and vectors computed.
+    /// On the sphere, it brings longitudes to the range -180 to 180 and computes unit vectors.
     pub fn new(gpu: &Gpu, targets: DeviceTargets<'a>, geographic: bool) -> Result<Self> {
         let (given, grid) = match targets {
             DeviceTargets::Points { x, y } => (Some((x, y)), None),

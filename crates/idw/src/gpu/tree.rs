@@ -95,8 +95,7 @@ impl Tree {
         }
     }
 
-    /// Enqueues the sums over all points for targets near each other; returns them, and in how many rows
-    /// they are.
+    /// Enqueues the sums over all points for targets near each other; returns the sums, and the number of their rows.
     pub fn sum(mut self, group: &Group) -> Result<(u32, Column<f64>)> {
         let several = group.is_several();
         let columns = 1 + if several { SEVERAL } else { 1 };

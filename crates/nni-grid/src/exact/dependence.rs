@@ -1,19 +1,19 @@
 //! Finds the points that a part of a DEM depends on beyond the known points.
 //!
-//! A query's Voronoi cell among the sites has a corner in the middle of each circle through the query and two natural
-//! neighbours that follow each other. These circles hold no site. A further site changes the query's value only if it
-//! lies in one of them. Beside a void, or along the hull, they are as wide as the empty space.
+//! Take each circle through a query and two successive natural neighbours: its middle is a corner of the query's
+//! Voronoi cell among the sites. These circles hold no site. A further site changes the query's value only if it lies
+//! in one of these circles. Beside a void, or along the hull, these circles are as wide as the empty space.
 //!
-//! The Voronoi cell of a query outside the hull is open. Beside its circles it has two half-planes: beyond the lines through the
-//! query that touch the hull. Together these hold every site that may become a natural neighbour, and every site that would
-//! move the nearest place of the hull.
+//! The Voronoi cell of a query outside the hull is open. Besides its circles, it has two half-planes: beyond the lines
+//! through the query that touch the hull. Together these hold every site that may become a natural neighbour, and every
+//! site that would move the nearest place of the hull.
 //!
 //! Plan:
 //!
-//! 1. A cell's walk around its natural neighbours yields its circles and half-planes. The ones that reach beyond the
-//!    known area are kept. A cell without any is settled.
-//! 2. Further points are wanted within the kept circles. With more points circles shrink: none reaches beyond the old
-//!    ones.
+//! 1. A cell's walk around its natural neighbours yields its circles and half-planes. The search keeps those that reach
+//!    beyond the known area. A cell that keeps none is settled.
+//! 2. The search wants further points within the kept circles. More points make circles shrink: no new circle reaches
+//!    beyond the old ones.
 
 use gpu_core::{Bounds, GridSpec, Points, parallel};
 use kernels_rs::nni::exact::scene::Scene;
@@ -31,8 +31,7 @@ const TOGETHER: usize = 1024;
 /// Parts along each side of an area in which wanted points are told from others: a power of two.
 const PARTS: u32 = 512;
 
-/// Tells which further points a part of a DEM depends on, for a DEM that is made in parts and must have the values
-/// of the whole.
+/// Tells which further points a part of a DEM depends on, so that a DEM made in parts has the values of the whole.
 ///
 /// The caller passes the points of the part's ground and of a halo to [`look`](Self::look). The halo is at least as
 /// wide as [`Params::max_distance`]. If `look` returns `false`, the caller adds the points that
@@ -73,7 +72,7 @@ impl Dependence {
     ///
     /// # Errors
     /// [`Error::Dependence`] for the method on pixels, whose dependence is known without a search, and for the smooth
-    /// interpolant and the hull, on which further points have an influence. Else the errors of
+    /// interpolant and the hull, which points at any distance influence. Else the errors of
     /// [`interpolate`](crate::interpolate) for the parameters.
     pub fn new(grid: GridSpec, params: &Params, all: Bounds) -> Result<Self> {
         let checked = OnGrid::new(grid, params)?;
@@ -89,8 +88,8 @@ impl Dependence {
         Ok(Self { params, all, open: None, circles: Vec::new() })
     }
 
-    /// Checks the cells that were not settled before, with all points known so far. Returns whether all are settled
-    /// now. `known` is the ground whose wanted points the caller has all given.
+    /// Checks the cells that are not yet settled, with all points known so far. Returns whether all cells are settled
+    /// now. `known` is the ground whose wanted points the caller has given completely.
     ///
     /// Cost: the triangulation of the points, and a walk for each cell that is not settled.
     ///
@@ -132,7 +131,7 @@ impl Dependence {
     }
 
     /// The cells that the last [`look`](Self::look) left unsettled, row by row: further points may change their values.
-    /// The other cells have the values of the whole DEM, but for rounding. Empty before the first call.
+    /// The other cells have the values of the whole DEM, up to rounding. Empty before the first call.
     pub fn unsettled(&self) -> &[u32] {
         self.open.as_deref().unwrap_or_default()
     }
@@ -399,7 +398,7 @@ impl Wanted {
         self.parts[(self.row(y) * PARTS + self.column(x)) as usize]
     }
 
-    /// Whether a point of an area may be wanted.
+    /// Whether the search may want a point of an area.
     pub fn touches(&self, area: &Bounds) -> bool {
         let Bounds { min_x, min_y, max_x, max_y } = common(area, &self.area);
         if !(min_x <= max_x && min_y <= max_y) {
@@ -425,7 +424,7 @@ impl Wanted {
         part(y, [self.area.min_y, self.area.max_y])
     }
 
-    /// Returns the smallest ground outside of which no point is wanted; `None` if no point is wanted at all.
+    /// Returns the smallest ground that holds all wanted points; `None` if there are none.
     pub fn bounds(&self) -> Option<Bounds> {
         let marked = (0..PARTS * PARTS).filter(|&part| self.parts[part as usize]);
         let ground = marked.map(|part| self.ground([part % PARTS, part / PARTS], 1));

@@ -14,13 +14,13 @@ const LEVELS: u32 = 16;
 
 /// The sites of points, numbered along Hilbert's curve, with their stars.
 pub(crate) struct SiteStars {
-    /// Where sites lie, times the scale.
+    /// The coordinates of sites, times the scale.
     pub places: Vec<[f64; 2]>,
-    /// Where each star begins, and where the last one ends.
+    /// Where each star begins, and at last where the last star ends.
     pub starts: Vec<u32>,
-    /// The neighbours of all; with [`OPEN`] the last one of a site on the hull.
+    /// The neighbours of all sites; the last neighbour of a site on the hull has [`OPEN`] set.
     pub neighbours: Vec<u32>,
-    /// Where the points of each site begin, and where the last ones end.
+    /// Where the points of each site begin, and at last where they end.
     pub firsts: Vec<u32>,
     /// The points of all sites; the points of one site are in the order in which they were given.
     pub members: Vec<u32>,
@@ -31,7 +31,7 @@ pub(crate) struct SiteStars {
 }
 
 impl SiteStars {
-    /// Returns the stars of points, for the cells of a grid. Points that are not finite take no part.
+    /// Returns the stars of points, for the cells of a grid. Points that are not finite do not count.
     pub fn of(x: &[f64], y: &[f64], grid: &GridSpec, progress: &dyn Progress) -> Result<Self> {
         let is_finite = |i: usize| x[i].is_finite() && y[i].is_finite();
         if parallel::first(x.len(), FINE, |i| !is_finite(i)).is_none() {
@@ -75,8 +75,8 @@ impl SiteStars {
         Ok(Self { places, starts, neighbours, firsts, members, scale, unit })
     }
 
-    /// Returns a site near a place, to begin a walk there. It is the nearest among the square root of all sites, taken
-    /// along the curve. `None` if there are no sites.
+    /// Returns a site near a place, to begin a walk there. It is the nearest of a sample of sites along the curve, as
+    /// many as the square root of their number. `None` if there are no sites.
     pub fn near(&self, at: [f64; 2]) -> Option<u32> {
         let step = (self.len() as f64).sqrt().ceil() as usize;
         let squared = |site: &u32| square(way(at, self.places[*site as usize]));

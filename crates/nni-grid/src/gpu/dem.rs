@@ -1,11 +1,11 @@
-//! What an interpolation gives in device memory.
+//! The result of an interpolation in device memory.
 
 use gpu_core::{Column, DeviceGrid, Gpu, Grid, GridSlice, GridSpec, Slice, host_memory};
 use kernels_rs::nni::tallies;
 
 use crate::{Dem, Result, Summary};
 
-/// A DEM in device memory: a raster for each column of values, and what goes with all of them.
+/// A DEM in device memory: a raster for each column of values, and the layers that belong to all columns.
 ///
 /// Example: see [the module](crate::gpu#examples).
 #[derive(Debug)]
@@ -73,7 +73,7 @@ impl DeviceDem {
         self.rasters.is_empty()
     }
 
-    /// The raster of a column of values; NaN is NODATA. It goes into other functions as it is.
+    /// The raster of a column of values; NaN is NODATA. Other functions of Tessera take it.
     ///
     /// # Errors
     /// [`Error::Core`](crate::Error::Core) where there is no such column.
@@ -91,7 +91,7 @@ impl DeviceDem {
         Err(gpu_core::Error::OutOfBounds { start, end, len }.into())
     }
 
-    /// What was read, merged and left out. Waits for the stream.
+    /// How many points were read, merged and left out. Waits for the stream.
     ///
     /// # Errors
     /// [`Error::Core`](crate::Error::Core).

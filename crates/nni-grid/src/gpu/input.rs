@@ -1,4 +1,4 @@
-//! What is given to be interpolated on the device.
+//! The input of an interpolation on the device.
 
 use gpu_core::{DevicePoints, GridSlice, GridSpec};
 
@@ -8,15 +8,15 @@ use crate::input::check_mask;
 /// Points in device memory, with any number of values each; the cells of the DEM, and a mask of cells that may have
 /// a value.
 ///
-/// The fixed point of the values follows from their ranges in the points' extent. Whatever the device memory holds,
-/// a call reads and writes nothing else:
+/// The fixed-point scale of the values follows from their ranges in the points' extent. Whatever the device memory
+/// holds, a call reads and writes nothing outside of it:
 ///
-/// - A place outside the extent's bounds counts where it is. With the exact method, coordinates that need too many
-///   bits together are an error: [`Error::Range`](crate::Error::Range).
-/// - A place that is not finite takes no part. (With the exact method the summary counts it as merged.)
-/// - With the method on pixels, a value beyond its range is limited: it counts as at most half of the range beyond
-///   the range's end. A point whose value is not finite, or too large for an f32, takes no part.
-/// - With the exact method, such a value gives values without meaning to the cells around it.
+/// - A place outside the extent's bounds counts like any other place. With the exact method, coordinates that need too
+///   many bits together are an error: [`Error::Range`](crate::Error::Range).
+/// - A place that is not finite does not count. (With the exact method the summary counts it as merged.)
+/// - With the method on pixels, a value beyond its range is clamped: to at most half of the range beyond the range's
+///   end. A point whose value is not finite, or too large for an f32, does not count.
+/// - With the exact method, the cells around such a point get values without meaning.
 ///
 /// Example: see [the module](crate::gpu#examples).
 #[derive(Clone, Debug)]
@@ -26,7 +26,7 @@ pub struct Input<'a> {
     pub points: DevicePoints<'a>,
     /// The cells of the DEM.
     pub grid: GridSpec,
-    /// For each cell, whether it may have a value: not 0.
+    /// For each cell, whether it may have a value: 0 means no.
     pub mask: Option<GridSlice<'a, u8>>,
 }
 

@@ -1,13 +1,13 @@
 //! Natural neighbour interpolation on a GPU.
 //!
-//! [`interpolate`] goes from device memory to device memory, [`interpolate_into`] from arrays of the caller's
-//! to arrays of the caller's. The kernels, with the plan of the algorithms, are in `kernels_rs::nni::exact`,
-//! `kernels_rs::nni::pixels` and `kernels_rs::voronoi`. By the method on pixels a call takes about 25 bytes of
-//! scratch for each pixel of the Voronoi raster at its peak.
+//! [`interpolate`] goes from device memory to device memory, [`interpolate_into`] from the caller's arrays to the
+//! caller's arrays. The kernels, with the plan of the algorithms, are in `kernels_rs::nni::exact`,
+//! `kernels_rs::nni::pixels` and `kernels_rs::voronoi`. By the method on pixels a call takes about 25 bytes of scratch
+//! for each pixel of the Voronoi raster at its peak.
 //!
 //! # Examples
 //!
-//! The call has the form of that on the host, with a workspace for the device.
+//! The call has the same form as on the host, with a workspace for the device.
 //!
 //! ```
 //! use gpu_core::{DeviceChoice, Extent, Gpu, GridSpec, Points, UploadedPoints};
@@ -54,9 +54,9 @@ pub use input::Input;
 /// The exact method computes the geometry once for all columns of values. The method on pixels computes it once for
 /// every four columns, which takes up to about twice the time of one.
 ///
-/// The call waits for the stream in two cases: with the exact method, for the numbers of sites and of their
-/// neighbours; and on pixels with [`Params::hull`], for the sites. All else can be captured into a graph, after the
-/// same call has run once outside.
+/// The call waits for the stream in two cases: with the exact method, for the numbers of sites and of their neighbours;
+/// and on pixels with [`Params::hull`], for the sites. In all other cases a graph can capture the call, after the same
+/// call has run once outside.
 ///
 /// Example: see [the module](self#examples).
 ///

@@ -1,4 +1,4 @@
-//! Points in device memory, as the methods take them.
+//! Points in device memory, in the form that the methods take.
 
 use gpu_core::{Column, DevicePoints, Gpu, Slice};
 use kernels_rs::nni::pixels;
@@ -44,7 +44,7 @@ impl Values<'_> {
 pub(crate) struct Part<'a> {
     pub x: Slice<'a, f64>,
     pub y: Slice<'a, f64>,
-    /// The columns of values. Kernels may ask for more of them than there are; they get the last one.
+    /// The columns of values. Kernels may take more values than there are; then the last one fills up.
     pub z: [Slice<'a, f64>; MAX_VALUES],
     /// The index of its first point among all.
     pub first: u64,
@@ -58,13 +58,13 @@ impl<'a> Part<'a> {
         Self { x: points.x(), y: points.y(), z, first: 0 }
     }
 
-    /// The values as kernels take them.
+    /// The values as arguments of kernels.
     pub fn columns(&self) -> Columns<'a> {
         let [first, second, third, fourth] = self.z.map(Slice::input);
         Columns { first, second, third, fourth }
     }
 
-    /// The points as kernels take them.
+    /// The points as arguments of kernels.
     pub fn input(&self) -> pixels::Points<'a> {
         let (x, y, count) = (self.x.input(), self.y.input(), self.x.len() as u64);
         pixels::Points { x, y, z: self.columns(), count }

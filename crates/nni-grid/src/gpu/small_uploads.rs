@@ -1,4 +1,4 @@
-//! Numbers of the host's, to device memory without a copy, so that a graph can hold it.
+//! Writes a few numbers of the host to device memory without a copy, so that a graph can hold it.
 
 use gpu_core::{Blocks, Column, Gpu};
 use kernels_rs::nni::pixels::values::Scales;

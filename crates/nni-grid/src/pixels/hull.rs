@@ -1,4 +1,4 @@
-//! The convex hull of the sites, as the query points that each row of cells has in it.
+//! The convex hull of the sites: for each row of cells, the query points inside it.
 
 /// Returns, for each row of cells, the first and the last position of a query point within the hull or on it, in half
 /// pixels. A row without one has its first after its last.

@@ -13,12 +13,12 @@ use crate::params::OnGrid;
 pub(crate) struct QueryLimits {
     /// The query circle: a pixel within it may count. `None` where it holds the whole raster.
     pub circle: Option<Circle>,
-    /// A site counts whose squared distance to the query point is below this; `u64::MAX` where all do.
+    /// A site counts if its squared distance to the query point is below this; `u64::MAX` if all sites count.
     pub site_limit: u64,
 }
 
 impl QueryLimits {
-    /// Checks the parameters and works out the bounds.
+    /// Checks the parameters and computes the bounds.
     pub fn of(params: &OnGrid) -> Result<Self> {
         let raster = params.raster()?;
         let half_pixels = 2.0 * f64::from(params.supersample);
@@ -34,13 +34,13 @@ impl QueryLimits {
         Ok(Self { circle: (limit < diagonal).then_some(circle), site_limit })
     }
 
-    /// The spans of the circle's rows, from the top; none where there is no circle.
+    /// The spans of the circle's rows, from the top; empty without a circle.
     pub fn spans(&self) -> Vec<i32> {
         let rows = |circle: Circle| (0..circle.rows()).map(move |row| circle.span(row));
         self.circle.into_iter().flat_map(rows).collect()
     }
 
-    /// The circle, if it is so small that a query looks at each of its pixels.
+    /// The circle, if it is so small that a query visits each of its pixels.
     pub fn small_circle(&self) -> Option<Circle> {
         // From about here on it is faster to go by rows.
         const MOST: u64 = 200;

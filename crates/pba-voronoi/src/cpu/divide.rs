@@ -1,9 +1,10 @@
-//! A group's winners by halving its rows, where sites are far.
+//! The winners of a group of columns by halving its rows, for sites that are far.
 //!
 //! Down a column a winner's row never decreases. So when the winners of two rows are known, only the candidates between
-//! these two can win the rows between. The middle row compares them all, and each half has a part of them left. So a
-//! pixel compares about as many candidates as there are halvings, however far the sites are. All columns of a group go
-//! together, in vectors, over what any of them needs: neighbours have their winners near each other.
+//! these two can win the rows between. The middle row compares all candidates, and each half compares only a part of
+//! them. So a pixel compares about as many candidates as there are halvings, whatever the distance of the sites.
+//! Vectors hold all columns of a group and compare every candidate that any of them needs: winners of neighbouring
+//! columns lie near each other.
 
 use super::outputs::{Sinks, Winner};
 use super::rows::{Candidates, Column, LANES};
@@ -38,7 +39,7 @@ impl<'a, C: Column> Block<'a, C> {
         Self { candidates, metric, x, first, squares: Vec::new() }
     }
 
-    /// Writes rows `y..end`, and gives the winners of the last: rows and squared gaps, none where there is no site.
+    /// Writes rows `y..end`, and returns the winners of the last row: their rows and squared gaps; none without a site.
     ///
     /// # Safety
     /// No other thread writes these rows and columns of the sinks.

@@ -1,4 +1,4 @@
-//! A column's winners by a stack of the candidates that win at all.
+//! A column's winners, by a stack of the candidates that win some row.
 //!
 //! Meijster, Roerdink and Hesselink (2000, doi:10.1007/0-306-47025-X_36); Felzenszwalb and
 //! Huttenlocher (2012, doi:10.4086/toc.2012.v008a019).

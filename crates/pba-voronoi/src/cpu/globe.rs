@@ -1,21 +1,21 @@
 //! Nearest sites on the sphere, on all cores.
 //!
-//! Plan. Let h be the square of half a chord ([`crate::globe`]) between a pixel of column j and a site of row i'.
-//! Whatever row the pixel has, h is smallest where the site is nearest in longitude. Only the part `c_i c_i' B` depends
+//! Plan. Let h be the square of half a chord ([`crate::globe`]) between a pixel of column j and a site of row i'. In
+//! every row of the pixel, h is smallest for the site that is nearest in longitude. Only the part `c_i c_i' B` depends
 //! on the site's column, and it grows with the difference of longitudes. So the diagram separates as on the plane.
 //!
 //! 1. Rows, in parallel: find for every pixel its *candidate*, the column of the site of its row that is nearest in
-//!    longitude, the short way round. Only across the raster's edges can a site improve on the plane's answer
-//!    ([`rows`](super::rows)), and the nearest sites there are the row's first and last. In a row at a pole all sites
-//!    are one place, and the first counts.
+//!    longitude, the short way round. Only a site across the raster's edges can be nearer than the plane's candidate
+//!    ([`rows`](super::rows)), and the nearest such sites are the row's first and last. In a row at a pole, all sites
+//!    are at one place, and the first counts.
 //! 2. Columns, in parallel over groups of [`LANES`]: each column has one candidate a row. Find each pixel's *winner*
 //!    among them ([`columns`]), and write the outputs of a group at once ([`outputs`]).
 //!
 //! Why step 2 is as easy as on the plane: **down a column the winner's row never goes back**. The pixels of a column
-//! lie on half a meridian, from pole to pole. The places as far from one candidate as from another are a great circle,
-//! which meets half a meridian in one point, or holds all of it. So each of two candidates is nearer on one side of
-//! that point. At the north pole the candidate with the greater latitude is nearer. So the northern candidate is nearer
-//! in the north, and the southern one in the south.
+//! lie on half a meridian, from pole to pole. The places equally far from two candidates make a great circle, which
+//! meets half a meridian in one point or contains it. So each of two candidates is nearer on one side of that point. At
+//! the north pole the candidate with the greater latitude is nearer. So the northern candidate is nearer in the north,
+//! and the southern one in the south.
 
 use gpu_core::{Grid, GridSpec, Progress, host_memory};
 use rayon::prelude::*;
@@ -37,7 +37,7 @@ use outputs::{Lanes, Poles, Sinks};
 /// Columns of a group: a task's.
 const LANES: usize = 16;
 
-/// [`geodesic`](crate::geodesic()) on all cores of the CPU.
+/// Computes [`geodesic`](crate::geodesic()) on all cores of the CPU.
 ///
 /// # Errors
 /// The errors of [`geodesic`](crate::geodesic()).
@@ -54,12 +54,11 @@ pub fn geodesic(
 /// Inputs, outputs and limits are as in [`geodesic`](crate::geodesic()). Latitudes are geodetic, and [`Globe::radius`]
 /// is ignored.
 ///
-/// The site is the nearest within the rounding of lengths, some nanometres (Karney 2013,
-/// doi:10.1007/s00190-012-0578-z; crate geographiclib-rs). Among sites with the same computed length the lowest
-/// index counts.
+/// The site is the nearest up to the rounding of lengths, some nanometres (Karney 2013, doi:10.1007/s00190-012-0578-z;
+/// crate geographiclib-rs). Among sites with the same computed length the lowest index counts.
 ///
 /// Needs the feature `ellipsoid`, which is off by default. A geodesic takes about a microsecond. A pixel needs one
-/// to each row whose candidate, measured on the sphere, is at most 1.02% farther than the nearest.
+/// geodesic for each row whose candidate, on the sphere, is at most 1.02% farther than the nearest.
 ///
 /// ```
 /// use gpu_core::{GridSpec, Silent};

@@ -1,4 +1,4 @@
-//! Where the column pass writes the outputs.
+//! The outputs that the column pass writes.
 
 use bytemuck::Pod;
 use gpu_core::{Grid, GridSpec, host_memory};
@@ -17,7 +17,7 @@ pub(super) struct Winner {
 }
 
 impl Winner {
-    /// No site, or none within the limit.
+    /// There is no site, or none within the limit.
     pub const NONE: Self = Self { row: u32::MAX, column: u32::MAX, cost: u64::MAX };
 
     fn is_none(self) -> bool {
@@ -38,8 +38,7 @@ unsafe impl<T: Send> Send for Shared<T> {}
 unsafe impl<T: Send> Sync for Shared<T> {}
 
 impl<T: Pod> Shared<T> {
-    /// Zeros, which the system hands out as they are first touched: by the tasks, side by side.
-    /// Every pixel is written later.
+    /// Returns zeros in fresh memory, whose pages the tasks touch first, in parallel. Every pixel is written later.
     pub fn new(is_wanted: bool, pixels: usize) -> Result<Option<Self>> {
         if !is_wanted {
             return Ok(None);
@@ -49,10 +48,10 @@ impl<T: Pod> Shared<T> {
         Ok(Some(Self { values, start }))
     }
 
-    /// The elements from `start` on, to be written.
+    /// Returns the elements from `start` on, for writing.
     ///
     /// # Safety
-    /// No other thread touches them while the slice lives.
+    /// No other thread touches these elements while the slice lives.
     #[allow(clippy::mut_from_ref)]
     pub unsafe fn part(&self, start: usize, len: usize) -> &mut [T] {
         assert!(start + len <= self.values.len());

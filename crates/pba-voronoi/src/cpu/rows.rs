@@ -47,13 +47,13 @@ impl Column for u32 {
 
 /// In every row and column the site of the row that is nearest to the column, the left one of two.
 pub(super) struct Candidates<C> {
-    /// Row by row; [`Column::NONE`] all through a row without a site.
+    /// The candidates row by row; a row without a site has only [`Column::NONE`].
     pub columns: Vec<C>,
-    /// Elements of a row, from [`pitch`].
+    /// The number of elements of a row, from [`pitch`].
     pub pitch: usize,
     /// Columns of the raster.
     pub width: u32,
-    /// The number of the first of them in the raster of which this is a strip; 0 where it is whole.
+    /// The number of the first column in the wider raster, if this raster is a strip; else 0.
     pub first: u32,
     /// Rows of the raster.
     pub height: u32,
@@ -94,12 +94,12 @@ impl<C: Column> Candidates<C> {
         Ok(Self { columns, pitch, width, height, first, rows })
     }
 
-    /// The number in the whole of the raster's column `x`.
+    /// Returns the number of the raster's column `x` in the whole raster.
     pub fn place(&self, x: usize) -> u32 {
         self.first + x as u32
     }
 
-    /// The candidates of a row from column `x` on, as many as go together.
+    /// Returns the candidates of a row from column `x` on, as many as a vector holds.
     pub fn group(&self, row: u32, x: usize) -> &[C; LANES] {
         let start = row as usize * self.pitch + x;
         self.columns[start..].first_chunk().expect("a row is a multiple of these long")

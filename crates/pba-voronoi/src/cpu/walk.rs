@@ -1,13 +1,13 @@
 //! A strip's winners by walks over the candidates.
 //!
 //! The winners of eight rows and [`LANES`] columns are found at once. The walk begins at the first winner of the row
-//! above, because a winner's row never decreases down a column. It ends where no candidate can win the last of the
-//! eight rows any more. As in the GPU's walk (`kernels_rs::voronoi::monotone::spread`), a candidate's cost less j^2 is
-//! linear in the row j, and its place is in the low bits. So a candidate and row take one addition and one minimum,
-//! here of whole vectors.
+//! above, because a winner's row never decreases down a column. It ends when no further candidate can win the last of
+//! the eight rows. As in the GPU's walk (`kernels_rs::voronoi::monotone::spread`), a candidate's cost less j^2 is
+//! linear in the row j, and its place is in the low bits. So a candidate takes one addition and one minimum for each
+//! row, here on whole vectors.
 //!
-//! Keys hold to 500 pixels. Sixteen columns that have a site farther than that have a block of their rows halved
-//! ([`divide`]), and walk on below it.
+//! Keys hold to 500 pixels. If sixteen columns have a farther site, [`divide`] halves a block of their rows, and the
+//! walk goes on below the block.
 
 use std::ops::Range;
 

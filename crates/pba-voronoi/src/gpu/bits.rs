@@ -1,4 +1,4 @@
-//! Sites in device memory as bits, whatever they were given as.
+//! Sites in device memory as bits, made from any form of input.
 
 use gpu_core::{Blocks, Column, Gpu, GridSpec, Slice};
 use kernels_rs::voronoi::monotone as kernels;

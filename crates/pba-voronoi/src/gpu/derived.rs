@@ -1,4 +1,4 @@
-//! What follows pixel by pixel from indices and squared distances; the kernels are in
+//! Outputs that follow pixel by pixel from indices and squared distances; the kernels are in
 //! `kernels_rs::voronoi::monotone::derived`.
 
 use device_std::Out;
@@ -84,7 +84,7 @@ pub(super) struct Wanted {
     pub distances_f64: bool,
 }
 
-/// Forgets indices of sites beyond the limit, and measures how far the others are. The raster's first column is
+/// Removes indices of sites beyond the limit, and measures the distances of the others. The raster's first column is
 /// `first` of `whole`.
 pub(super) fn measure(
     gpu: &Gpu,

@@ -1,4 +1,4 @@
-//! What a transform gives in device memory.
+//! The result of a transform in device memory.
 
 use gpu_core::{DeviceGrid, GridSpec};
 
@@ -37,7 +37,7 @@ impl Integers {
     }
 }
 
-/// What a transform gives in device memory, like [`Diagram`](crate::Diagram) on the host: the rasters that
+/// The result of a transform in device memory, like [`Diagram`](crate::Diagram) on the host: the rasters that
 /// [`Params`](crate::Params) name, on the input's grid.
 ///
 /// Example: see [the module](crate::gpu#examples).
@@ -50,20 +50,19 @@ pub struct Diagram {
     pub square_unit: f64,
     /// Linear index of the nearest site.
     pub nearest: Option<Integers>,
-    /// Column and row of the nearest site; twice `u32::MAX` where there is none.
+    /// Column and row of the nearest site; both are `u32::MAX` without a site.
     pub coordinates: Option<DeviceGrid<[u32; 2]>>,
     /// Squared distance to it.
     pub squared_distance: Option<Integers>,
-    /// Distance to it; infinite where there is none.
+    /// The distance to the nearest site; infinite without a site.
     pub distance: Option<DeviceGrid<f32>>,
-    /// Distance to it; infinite where there is none.
+    /// The distance to the nearest site; infinite without a site.
     pub distance_f64: Option<DeviceGrid<f64>>,
-    /// Positive outside the sites, negative at them; infinite where there is no pixel of the other
-    /// kind.
+    /// The signed distance: positive outside the sites, negative at sites; infinite if all pixels are of one kind.
     pub signed_distance: Option<DeviceGrid<f32>>,
-    /// Its value; NaN where there is none.
+    /// The nearest site's value; NaN without a site.
     pub value: Option<DeviceGrid<f32>>,
-    /// Its label; 0 where there is none.
+    /// The nearest site's label; 0 without a site.
     pub label: Option<DeviceGrid<u32>>,
 }
 

@@ -76,7 +76,7 @@ pub(super) struct OnGlobe<'a> {
 }
 
 impl<'a> OnGlobe<'a> {
-    /// With sites up to a largest distance.
+    /// Returns the launches for sites up to a largest distance.
     pub fn new(globe: &'a DeviceGlobe, input: &Input<'a>, most: Option<f64>) -> Self {
         let most = most.map_or(f64::INFINITY, crate::globe::reached);
         Self { globe, grid: input.grid, strip: input.strip, most }
@@ -102,7 +102,8 @@ impl<'a> OnGlobe<'a> {
         }
     }
 
-    /// The nearest site's linear index for each pixel, in as many bits as the raster needs, within the limit.
+    /// Computes, for each pixel, the linear index of the nearest site within the limit, in as many bits as the raster
+    /// needs.
     pub fn indices(&self, gpu: &Gpu, bits: &Bits) -> Result<Integers> {
         let whole = u64::from(self.globe.width) * u64::from(self.globe.height);
         let mut indices = match whole > MAX_PIXELS {
@@ -191,14 +192,14 @@ impl<'a> OnGlobe<'a> {
         }
     }
 
-    /// The distance of each pixel to the nearest of the sites that the bits name, rounded.
+    /// Computes the distance from each pixel to the nearest site among the bits, rounded.
     pub fn distances(&self, gpu: &Gpu, bits: &Bits) -> Result<DeviceGrid<f32>> {
         let wanted = Wanted { distances: true, ..Wanted::default() };
         let measured = self.measure(gpu, &mut self.indices(gpu, bits)?, wanted)?;
         Ok(measured.distances.expect("they are wanted"))
     }
 
-    /// Forgets indices of sites beyond the limit, and measures how far the others are.
+    /// Removes indices of sites beyond the limit, and measures the distances of the others.
     pub fn measure(&self, gpu: &Gpu, indices: &mut Integers, wanted: Wanted) -> Result<Measured> {
         match indices {
             Integers::U32(raster) => self.measure_by(gpu, raster, wanted),

@@ -1,4 +1,4 @@
-//! A raster of sites in device memory, and what goes with its pixels.
+//! A raster of sites in device memory, and further data of its pixels.
 
 use gpu_core::{GridSlice, GridSpec, Slice};
 
@@ -11,11 +11,11 @@ use crate::input::{Form, Shape, StripShape};
 pub enum Sites<'a> {
     /// A byte a pixel, row by row: a site where it is not zero.
     Mask(Slice<'a, u8>),
-    /// A bit a pixel. Every row begins with a word of its own, and bit i of word w of a row is pixel 32 w + i. So
-    /// there are `width.div_ceil(32) * height` words. Bits beyond the width are ignored.
+    /// A bit a pixel. A bit a pixel. Each row begins with a new word, and bit i of word w of a row is pixel 32 w + i.
+    /// So there are `width.div_ceil(32) * height` words. Bits beyond the width are ignored.
     Bits(Slice<'a, u32>),
-    /// The sites' columns and rows, in any order; a pixel may be named more than once. Sites outside the raster are
-    /// left out.
+    /// The sites' columns and rows, in any order; the list may name a pixel more than once. Sites outside the raster
+    /// are left out.
     List {
         /// Columns.
         columns: Slice<'a, u32>,
@@ -26,7 +26,7 @@ pub enum Sites<'a> {
     Labels(Slice<'a, u32>),
 }
 
-/// A raster of sites, and what goes with its pixels: the device's [`Input`](crate::Input). A `GridSlice<u8>` converts
+/// A raster of sites, and further data of its pixels: the device's [`Input`](crate::Input). A `GridSlice<u8>` converts
 /// into an input: it is a mask.
 ///
 /// Example: see [the module](crate::gpu#examples).
@@ -35,27 +35,27 @@ pub enum Sites<'a> {
 pub struct Input<'a> {
     /// Where the sites are.
     pub sites: Sites<'a>,
-    /// Where the pixels lie; [`GridSpec::of_pixels`] where they lie nowhere.
+    /// Where the pixels lie; [`GridSpec::of_pixels`] for pixels without a place on the ground.
     pub grid: GridSpec,
-    /// Whether the input names the pixels that are not sites: every other pixel is one.
+    /// Whether to invert the sites: the input names the pixels that are not sites, and all others are.
     pub inverted: bool,
     /// Pixels to leave out of the output, a byte each, where it is not zero.
     pub excluded: Option<Slice<'a, u8>>,
-    /// Values to hand on to each site's pixels: one a pixel; with [`Sites::List`], unless [inverted](Self::inverted),
-    /// one a site; the first site listed on a pixel counts.
+    /// Values that pixels take from their nearest sites: one value a pixel. With [`Sites::List`], unless
+    /// [inverted](Self::inverted), one value a site; the first site listed on a pixel counts.
     pub values: Option<Slice<'a, f32>>,
-    /// What is known of the wider raster, if this raster is a strip of it.
+    /// The sites beyond the raster, if it is a strip of a wider raster.
     pub strip: Option<Strip<'a>>,
 }
 
-/// What a strip of columns knows of the wider raster, like [`Strip`](crate::Strip) on the host.
+/// A strip of columns and the sites beyond it, like [`Strip`](crate::Strip) on the host.
 ///
 /// Example: see [`Strip`](crate::Strip), called in [this form](crate::gpu#examples).
 #[derive(Clone, Copy, Debug)]
 pub struct Strip<'a> {
     /// Columns of the whole.
     pub columns: u32,
-    /// The column of the whole that is the strip's first.
+    /// The strip's first column, as a column of the whole.
     pub first: u32,
     /// The last site before the strip in each row, as a column of the whole. A column that is not before the strip
     /// counts as no site.

@@ -1,4 +1,4 @@
-//! The outputs of a transform, made one after the other.
+//! Makes the outputs of a transform one after the other.
 
 use gpu_core::{Column, DeviceGrid, Element, Gpu, GridSpec, Slice};
 
@@ -40,12 +40,12 @@ impl<'a> Sources<'a> {
         Ok(Self { gpu, input, grid: input.grid, metric, bits, globe: None })
     }
 
-    /// The same with distances on the globe.
+    /// Returns the sources with distances on the globe.
     pub fn on_globe(self, globe: OnGlobe<'a>) -> Self {
         Self { globe: Some(globe), ..self }
     }
 
-    /// Makes the outputs; `keep` gets each before the next is made.
+    /// Makes the outputs, and passes each to `keep` before it makes the next.
     pub fn each_output(
         &self,
         params: &Params,

@@ -51,7 +51,7 @@ impl Place {
 }
 
 impl Winners {
-    /// Finds the candidates and the winners that a diagram with this metric begins with.
+    /// Finds the candidates and the winners, the first steps of a diagram with this metric.
     pub fn find(gpu: &Gpu, bits: &Bits, metric: Metric, strip: Option<&Strip<'_>>) -> Result<Self> {
         let GridSpec { width, height, .. } = bits.grid;
         let candidates = match strip {
@@ -94,7 +94,7 @@ impl Winners {
         Ok(indices)
     }
 
-    /// Returns the wanted measures of pixels that are not square; `None` for square pixels.
+    /// Returns the measures that the outputs need for pixels that are not square; `None` for square pixels.
     pub fn measured(&self, gpu: &Gpu, wanted: Wanted) -> Result<Option<Measured>> {
         let Some(ground) = &self.metric.ground else { return Ok(None) };
         let mut indices = self.indices_by_squares(gpu)?;

@@ -1,9 +1,8 @@
 //! The thesis's method (Gluck 2014, Fast GPGPU Based Quadtree Construction): level by level, a stable counting sort
 //! moves the points of each node above the threshold into its four quadrants.
 //!
-//! The points of a level's nodes lie side by side, and every node's points are sorted by themselves, from one array
-//! into the other and back. Pieces of large nodes are counted and then written in parallel; small nodes are sorted
-//! whole.
+//! The points of a level's nodes lie side by side, and the sort moves each node's points from one array into the other
+//! and back. It counts and then writes pieces of large nodes in parallel, and sorts small nodes whole.
 
 use gpu_core::Progress;
 use rayon::prelude::*;

@@ -1,4 +1,4 @@
-//! The CPU's way of building, on all cores.
+//! Builds trees on all cores of the CPU.
 
 mod baselines;
 mod morton;

@@ -1,8 +1,8 @@
-//! One sort by Morton codes, and nodes by common prefixes.
+//! Builds a tree by one sort by Morton codes, and finds nodes by common prefixes.
 //!
-//! Sorted by code, the points of any cell lie side by side, so a node's quadrants begin where the two bits
-//! of its level change: three bisections a node. Where points were sorted by bits that the tree does not have, those
-//! of a leaf go back into the order in which they were given.
+//! Sorted by code, the points of any cell lie side by side, so a node's quadrants begin where the two bits of its level
+//! change: three bisections a node. If a leaf's points were sorted by bits below the tree's levels, they go back into
+//! the order as given.
 
 use gpu_core::{Progress, host_memory};
 use rayon::prelude::*;

@@ -1,10 +1,10 @@
-//! Sorting by Morton codes only as far as the tree goes.
+//! Sorts by Morton codes, only as deep as the tree goes.
 //!
 //! A stable counting sort moves the points of a cell, in the order as given, into its cells some levels below, from one
-//! array into another. The counts of these cells give those of the levels between.
+//! array into another. The counts of these cells give the counts of the levels between.
 //!
-//! - A leaf between was sorted by bits that the tree does not have, so its points go back into the order as given.
-//! - A cell at the last of these levels that is above the threshold is sorted further, by itself.
+//! - A leaf between these levels was sorted by bits below its level, so its points go back into the order as given.
+//! - If a cell at the last of these levels is above the threshold, it is sorted further, alone.
 //!
 //! All cores together sort a large cell, in pieces; one core sorts a small one.
 

@@ -1,4 +1,4 @@
-//! A tree's file that is written from its nodes on, since not all of it is in memory at once.
+//! Writes a tree's file from its nodes on, since the whole tree is not in memory.
 
 use std::io::{self, Seek, SeekFrom, Write};
 
@@ -19,11 +19,11 @@ pub(crate) struct Streamed<W> {
 }
 
 impl<W: Write + Seek> Streamed<W> {
-    /// Begins the file of a tree with `len` nodes and points, and all else as `like` has it.
+    /// Begins the file of a tree with `len` nodes and points; all else is as in `like`.
     pub fn begin(mut writer: W, like: &Quadtree, len: [u64; 2]) -> io::Result<Self> {
         let header = Header::of(like, len);
         let start = writer.stream_position()?;
-        // A header of zeros: a file that is left in the middle is no tree.
+        // A header of zeros: a file that is left in the middle is not a tree.
         writer.write_all(&[0; size_of::<Header>()])?;
         let checksum = crc32fast::Hasher::new();
         let mut file = Self { writer, header, start, checksum, len: 0 };

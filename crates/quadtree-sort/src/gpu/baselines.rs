@@ -46,7 +46,7 @@ impl<'a, K: DeviceCode> LevelSort<'a, K> {
         }
     }
 
-    /// Puts the points of a level's nodes above the threshold into their quadrants; gives their codes.
+    /// Moves the points of a level's nodes above the threshold into their quadrants, and returns their codes.
     pub fn divide(&mut self, gpu: &Gpu, nodes: &Nodes, level: u32) -> Result<&Column<K>> {
         let [even, odd] = &mut self.coded;
         let (from, to) = if level.is_multiple_of(2) { (even, odd) } else { (odd, even) };
@@ -91,7 +91,7 @@ impl<'a, K: DeviceCode> LevelSort<'a, K> {
         Ok(&to.codes)
     }
 
-    /// The order of the points, when all levels are divided.
+    /// Returns the order of the points after all levels are divided.
     pub fn into_order(self, gpu: &Gpu, nodes: &Nodes) -> Result<Column<u32>> {
         let [even, odd] = &self.coded;
         // SAFETY: every point lies in one leaf, and is written with it.

@@ -1,5 +1,5 @@
-//! Searches from host to host: tree and questions go to the device, answers come back. What is refused on the CPU is
-//! refused here.
+//! Searches from host to host: the tree and the queries go to the device, and results come back. The errors are the
+//! same as on the CPU.
 
 use gpu_core::{Bounds, Gpu, Points};
 

@@ -29,13 +29,13 @@ pub struct DeviceIndex<T: Coordinate> {
     bounds: Bounds,
 }
 
-/// Indexes points in device memory, of f32 or f64, within given bounds or their own. **Waits** for the device: for the
-/// bounds, unless they are given, and at the end. So a graph cannot hold this call.
+/// Indexes points in device memory, of f32 or f64, within the given bounds or the bounds of the points. **Waits** for
+/// the device: for the bounds, unless they are given, and at the end. So a graph cannot hold this call.
 ///
-/// The index is the same as from [`index`](crate::index()), with coordinates of the given type. Device memory beside
-/// the points and the index: 28 bytes a point for f32, 36 for f64. Cost: one sort by 32 bits. The bounds have 2^16 by
-/// 2^16 cells. If more than one point in a thousand shares a cell with 32 points at other places, the call sorts three
-/// more times: twice by coordinates, once by 64 bits.
+/// The index is the same as from [`index`](crate::index()), with coordinates of the given type. Device memory in
+/// addition to the points and the index: 28 bytes a point for f32, 36 for f64. Cost: one sort by 32 bits. The bounds
+/// have 2^16 by 2^16 cells. If more than one point in a thousand shares a cell with 32 points at other places, the call
+/// sorts three more times: twice by coordinates, once by 64 bits.
 ///
 /// Example: see [`nearest`].
 ///
@@ -62,7 +62,7 @@ pub fn index<'a, T: Coordinate>(
 }
 
 impl<T: Coordinate> DeviceIndex<T> {
-    /// Indexes the points of a tree, which keep the indices that the tree has of them. **Waits**, as [`index`].
+    /// Indexes the points of a tree. Points keep the indices that they have in the tree. **Waits**, as [`index`].
     ///
     /// # Errors
     /// The errors of [`index`].
@@ -78,12 +78,12 @@ impl<T: Coordinate> DeviceIndex<T> {
     }
 }
 
-/// As [`index`], for points that are known to be finite and within the bounds: nothing is checked. Some searches miss a
-/// point that is neither; it does no other harm.
+/// Indexes like [`index`], without checks, for points that are finite and within the bounds. Some searches miss other
+/// points, which do no other harm.
 ///
 /// Waits for the device once, to learn how many points share one cell of the curve with many others. A call that a
-/// graph records cannot wait, so it keeps the curve's order in any case. The answers are the same, but searches are
-/// slower where many points share a cell.
+/// graph records cannot wait, so it always keeps the curve's order. Then results are the same, but searches are slower
+/// where many points share a cell.
 ///
 /// Example: see [`nearest`], with [`Bounds`] in place of an option.
 ///
@@ -267,7 +267,7 @@ fn ranks<T: Coordinate>(workspace: &mut Workspace, column: Slice<'_, T>) -> Resu
 }
 
 impl<T: Coordinate> DeviceIndex<T> {
-    /// Makes the index of points that are in the order of an index already, for other crates of Tessera. `order` has
+    /// Makes the index of points that already have the order of an index, for other crates of Tessera. `order` has
     /// their indices.
     ///
     /// # Errors
@@ -348,7 +348,7 @@ impl<T: Coordinate> DeviceIndex<T> {
         Ok(Index { x, y, order, boxes, layout: self.layout, bounds: self.bounds })
     }
 
-    /// The index as kernels take it.
+    /// The index as an argument of kernels.
     #[doc(hidden)]
     pub fn tree(&self) -> Tree<'_, T> {
         let Layout { counts, starts, top, roots, .. } = self.layout;
@@ -384,10 +384,10 @@ impl DeviceIndex<f64> {
     }
 }
 
-/// The `k` nearest points of each place, as [`Index::nearest`]. Enqueues and returns.
+/// Finds the `k` nearest points of each place, as [`Index::nearest`] does. Enqueues and returns.
 ///
-/// A warp searches for 32 places, so successive places should be near each other. They are taken in the order of the
-/// curve: one sort of 32-bit codes. Lists of up to 64 neighbours lie in registers, longer ones in the result.
+/// A warp searches for 32 places, so successive places should be near each other. So the call sorts places along the
+/// curve, by 32-bit codes. Lists of up to 64 neighbours lie in registers, longer ones in the result.
 ///
 /// ```
 /// use gpu_core::{DeviceChoice, Gpu};
@@ -423,8 +423,8 @@ pub fn nearest<'a, T: Coordinate>(
     search(workspace, index, (x, y), order.as_ref(), k)
 }
 
-/// As [`nearest`], for places that are in a good order already, such as a grid in patches of 8 x 4 cells. It does not
-/// sort them.
+/// Searches like [`nearest`], without sorting the places: for places in a good order, such as a grid in patches of 8 x
+/// 4 cells. It does not sort them.
 ///
 /// Example: see [`nearest`].
 ///
@@ -442,8 +442,8 @@ pub fn nearest_in_order<'a, T: Coordinate>(
     search(workspace, index, places, None, k)
 }
 
-/// As [`nearest`], for the index's own points; each is its own nearest point. Returns a row for each point, in the
-/// order of the index.
+/// Searches like [`nearest`], for the index's own points; each point is its own nearest point. Returns a row for each
+/// point, in the order of the index.
 ///
 /// ```
 /// use gpu_core::{DeviceChoice, Gpu};
@@ -471,7 +471,7 @@ pub fn nearest_of_own<T: Coordinate>(
     search(workspace, index, ((&index.x).into(), (&index.y).into()), None, k)
 }
 
-/// The order of places along the curve of an index, in which a search takes them: for searches of other crates of Tessera.
+/// Returns the order of places along an index's curve, in which a search takes them; for other crates of Tessera.
 ///
 /// # Errors
 /// [`Error::Core`](crate::Error::Core).

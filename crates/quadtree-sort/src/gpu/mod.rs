@@ -2,11 +2,11 @@
 //!
 //! Kernels and their plan are in `kernels_rs::quadtree`; the sort is gpu-scan's.
 //!
-//! [`build()`] waits for the device, but never for a level:
+//! [`build()`] waits for the device at these times, but never at each level:
 //!
 //! - for the bounds, unless [`Params::bounds`] gives them, and with [`Outside::Skip`](crate::Outside::Skip) for the
 //!   number of points inside;
-//! - after each round of sorting, for how many points need another;
+//! - after each round of sorting, for the number of points that need another round;
 //! - at its end, since the number of nodes depends on the points.
 //!
 //! # Examples
@@ -92,12 +92,12 @@ fn check_count(points: usize) -> Result<()> {
     Ok(gpu_core::require_at_most("points", points as u64, MAX_POINTS)?)
 }
 
-/// Builds the tree of points in device memory, of f32 or f64, within the bounds that `params` gives, or their own.
-/// **Waits** for the device, see the [module](self); a graph cannot hold it.
+/// Builds the tree of points in device memory, of f32 or f64, within the bounds in `params`, or the bounds of the
+/// points. **Waits** for the device (see the [module](self)), so a graph cannot hold this call.
 ///
 /// The tree is the same as from [`build`](crate::build), with coordinates of the given type.
 ///
-/// Device memory beside the points and the tree:
+/// Device memory in addition to the points and the tree:
 ///
 /// - For each point 28 bytes for levels to 16, else 40; for f64 8 more.
 /// - For each point that a second round sorts 12 bytes for levels to 16, else 20.

@@ -1,7 +1,7 @@
 //! Searches in a tree on the device: see `kernels_rs::quadtree::queries`.
 //!
-//! The answers are those of [`Quadtree`](crate::Quadtree)'s methods, in device memory. Places and regions there are not
-//! checked beforehand: an invalid one finds nothing.
+//! The results are the same as from [`Quadtree`](crate::Quadtree)'s methods, in device memory. The calls do not check
+//! places and regions: an invalid one finds nothing.
 
 use device_std::host::Kernel;
 use device_std::{In, Out};
@@ -140,7 +140,7 @@ impl DeviceNeighbours {
     }
 }
 
-/// The number of points in each region, as [`Quadtree::count_in`](crate::Quadtree::count_in). Enqueues and returns.
+/// Counts the points in each region, as [`Quadtree::count_in`](crate::Quadtree::count_in) does. Enqueues and returns.
 ///
 /// Example: see [the module](crate::gpu#examples).
 ///
@@ -157,8 +157,8 @@ pub fn count_in<T: Coordinate>(
     Ok(counts)
 }
 
-/// The points in each region, as [`Quadtree::list_in`](crate::Quadtree::list_in). **Waits** for the number of all,
-/// since that is how long the list is.
+/// Lists the points in each region, as [`Quadtree::list_in`](crate::Quadtree::list_in) does. **Waits** for the number
+/// of all points found, which is the length of the list.
 ///
 /// Example: see [the module](crate::gpu#examples).
 ///
@@ -264,7 +264,7 @@ pub(super) fn places<'a, T: Coordinate>(
     Ok((x, y))
 }
 
-/// The leaf of each place, as [`Quadtree::leaves_of`](crate::Quadtree::leaves_of). Enqueues and returns.
+/// Finds the leaf of each place, as [`Quadtree::leaves_of`](crate::Quadtree::leaves_of) does. Enqueues and returns.
 ///
 /// Example: see [`leaves_of`](crate::leaves_of()), called in [this form](crate::gpu#examples).
 ///
@@ -297,8 +297,8 @@ pub fn leaves_of<'a, T: Coordinate>(
     Ok(leaves)
 }
 
-/// The leaves around each leaf of a list, as [`Quadtree::adjacent_leaves`](crate::Quadtree::adjacent_leaves).
-/// **Waits** for the number of all, since that is how long the list is.
+/// Lists the leaves around each leaf of a list, as [`Quadtree::adjacent_leaves`](crate::Quadtree::adjacent_leaves)
+/// does. **Waits** for the number of all points found, which is the length of the list.
 ///
 /// Example: see [`adjacent_leaves`](crate::adjacent_leaves()), called in [this form](crate::gpu#examples).
 ///

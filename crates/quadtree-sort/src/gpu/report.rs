@@ -1,4 +1,4 @@
-//! What a build tells the host.
+//! What a build reports to the host.
 
 use std::mem::offset_of;
 
@@ -12,7 +12,8 @@ use crate::Result;
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub(super) struct Head {
-    /// The first point whose x is not finite, and whose y. Without one it is beyond all points; so is `outside`.
+    /// The first point whose x is not finite, and the first whose y is not. Without such a point, the number lies
+    /// beyond all points, as in `outside`.
     pub not_finite: [i64; 2],
     /// The first point outside of the bounds.
     pub outside: u64,
@@ -112,7 +113,7 @@ impl Report {
         self.head.overflow == 0
     }
 
-    /// Whether points of some leaf must go back into the order as given.
+    /// Whether the points of some leaf must go back into the order as given.
     pub fn needs_order(&self) -> bool {
         self.head.disorder != 0
     }

@@ -33,13 +33,12 @@ impl<T: Coordinate> DeviceQuadtree<T> {
     /// The nodes, as [`Quadtree::nodes`].
     ///
     /// # Errors
-    /// None that can happen.
+    /// Never: the call cannot fail today.
     pub fn nodes(&self) -> Result<Slice<'_, Node>> {
         Ok(self.nodes.slice(0..self.node_count)?)
     }
 
-    /// Copies only the nodes to the host, for programs that plan their work on the points by them. Waits for the
-    /// stream.
+    /// Copies only the nodes to the host, for programs that plan their work by the nodes. Waits for the stream.
     ///
     /// # Errors
     /// [`Error::Core`](crate::Error::Core).
@@ -67,7 +66,8 @@ impl<T: Coordinate> DeviceQuadtree<T> {
         &self.y
     }
 
-    /// The same tree, whose points also carry values, as [`Quadtree::with_values`]. Enqueues a gather and returns.
+    /// Returns the same tree, whose points also carry values, as [`Quadtree::with_values`] does. Enqueues a gather and
+    /// returns.
     ///
     /// # Errors
     /// The errors of [`Quadtree::with_values`].

@@ -1,4 +1,4 @@
-//! What points carry, in device memory.
+//! Values of points in device memory.
 
 use gpu_core::{Column, Gpu, Slice};
 use gpu_scan::Number;
@@ -37,7 +37,7 @@ impl DeviceValues {
         self.value_type
     }
 
-    /// The numbers; `None` where they are of another type.
+    /// Returns the numbers; `None` if they have another type.
     pub fn slice<V: Value>(&self) -> Option<Slice<'_, V>> {
         (V::TYPE == self.value_type).then(|| match &self.numbers {
             Numbers::One(column) => Slice::from(column).cast(),
@@ -106,7 +106,7 @@ fn filled<B: Number>(kind: (String, ValueType), column: &Column<B>) -> Result<Va
 }
 
 /// Returns the places of points in the order of the tree, as [`Quadtree::places_of`](crate::Quadtree::places_of). A
-/// gather by these places gives the x, the y and the values of what a search found. Enqueues and returns.
+/// gather by these places gives the x, the y and the values of the points that a search found. Enqueues and returns.
 ///
 /// Cost: a scatter of the tree's points and a gather of the wanted ones; scratch of 4 bytes for each point of the tree,
 /// and 4 for each point given.

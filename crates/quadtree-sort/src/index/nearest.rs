@@ -1,8 +1,8 @@
 //! The nearest points of places, on the CPU.
 //!
-//! Places are searched in the order of the curve, whatever the order in which they are given: neighbouring places meet
-//! the same boxes, which the caches still hold. From a node the search goes to the nearest child first, so that the
-//! list soon reaches no farther than it must.
+//! The search takes places in the order of the curve, not in the order as given: neighbouring places visit the same
+//! boxes, which the caches still hold. From a node the search goes to the nearest child first, so that the list soon
+//! has near points, and the search can skip far nodes.
 
 use std::ops::Range;
 

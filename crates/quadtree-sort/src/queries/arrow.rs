@@ -1,4 +1,4 @@
-//! Answers as arrays of Arrow, without a copy. (Feature `arrow`.)
+//! Results as arrays of Arrow, without a copy. (Feature `arrow`.)
 
 use std::sync::Arc;
 
@@ -29,8 +29,8 @@ impl From<Lists> for LargeListArray {
 }
 
 impl Neighbours {
-    /// Returns the indices and the distances of each place as lists of `k`, without a copy. Where there are fewer points, both are
-    /// null. (Feature `arrow`.)
+    /// Returns the indices and the distances of each place as lists of `k`, without a copy. If there are fewer than `k`
+    /// points, both are null. (Feature `arrow`.)
     ///
     /// # Errors
     /// [`gpu_core::Error::TooMany`] for more neighbours of a place than a list can have: 2^31 - 1.

@@ -1,12 +1,12 @@
 //! The nearest points of places by great-circle distance, in a tree over longitudes and latitudes.
 //!
-//! Points are compared by the squares of chords, of unit vectors. From each node the search goes to its children, the
-//! nearest first, as long as their cells may hold a point no farther than the last of the list. No point of a cell is
-//! nearer than the nearest place of its rectangle of longitudes and latitudes:
+//! The search compares points by squared chords between unit vectors. From each node the search goes to the children,
+//! the nearest first, as long as their cells may hold a point that belongs in the list. No point of a cell is nearer
+//! than the nearest place of its rectangle of longitudes and latitudes:
 //!
 //! - On one parallel, the smaller a place's difference in longitude, the nearer it is. So the nearest place of the
 //!   rectangle lies on the query's own meridian if the rectangle has it. Otherwise it lies on the nearer of the
-//!   rectangle's two edges, also around the globe.
+//!   rectangle's two edges in longitude, the short way round the globe.
 //! - On a meridian that is D away, the cosine of the distance from latitude p to latitude q is sin p sin q + cos p cos
 //!   D cos q. This is a multiple of cos (q - q0), so it is greatest at q0, or at one end.
 

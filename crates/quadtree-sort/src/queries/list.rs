@@ -29,13 +29,13 @@ impl<'a> NearestList<'a> {
         Self { indices, squares, heap: BinaryHeap::new() }
     }
 
-    /// The square beyond which no point comes into the list.
+    /// Returns the squared distance beyond which no point enters the list.
     #[inline(always)]
     pub fn reach(&self) -> f64 {
         self.squares[self.squares.len() - 1]
     }
 
-    /// Takes a point in, if it comes before the last.
+    /// Inserts a point, if it is nearer than the last of the list.
     #[inline(always)]
     pub fn offer(&mut self, found: Found) {
         if found.0 <= self.reach() {
@@ -46,7 +46,7 @@ impl<'a> NearestList<'a> {
         }
     }
 
-    /// Puts a long list in order. Call it before reading a list.
+    /// Sorts a long list. Call it before reading a list.
     pub fn finish(self) {
         if self.squares.len() < LONG {
             return;

@@ -1,8 +1,8 @@
 //! The nearest points of places.
 //!
-//! Places are searched for in the order of codes, whatever the order in which they are given: those side by side meet the
-//! same nodes, which the caches still hold. From each the way goes to the quadrant that it lies in or is nearest to, so that
-//! the list soon is short of what is far.
+//! The search takes places in the order of codes, not in the order as given: neighbouring places visit the same nodes,
+//! which the caches still hold. From a node, it goes first to the quadrant that holds the place or is nearest to it, so
+//! that the list soon has near points.
 
 use gpu_core::host_memory;
 use kernels_rs::quadtree::queries::ground::{Cell, Origin};

@@ -1,11 +1,11 @@
 //! The points of regions, found as ranges of places in the order of the tree.
 //!
-//! The points of any node lie side by side, so the points of a region are ranges. A node that lies in the region whole
-//! is one range; in other leaves each point is tested. Ranges that touch become one. Indices go from the tree's order
-//! into the lists only when all ranges are found, and so the length of every list is known.
+//! The points of any node lie side by side, so the points of a region are ranges. A node wholly in the region is one
+//! range; in a leaf that is partly in the region, the search tests each point. Ranges that touch become one. The search
+//! copies indices into the lists only after it has found all ranges, when the length of every list is known.
 //!
-//! Regions are searched in the order of codes, whatever the order in which they are given: neighbouring regions meet
-//! the same nodes, which the caches still hold.
+//! The search takes regions in the order of codes, not in the order as given: neighbouring regions visit the same
+//! nodes, which the caches still hold.
 
 use std::mem::MaybeUninit;
 

@@ -173,7 +173,7 @@ fn bad_input_is_named() {
         let expected = "level 32 is beyond the deepest, 31";
         assert_eq!(on(&device, &x, &x, &Params::new().max_level(32)), expected);
         let inverted = Bounds { min_x: 5.0, min_y: 0.0, max_x: 1.0, max_y: 1.0 };
-        let expected = "bounds 5 0 to 1 1 are not finite, are the wrong way round, or have sides that are not finite";
+        let expected = "bounds 5 0 to 1 1 are not finite, have their corners swapped, or have sides that are not finite";
         assert_eq!(on(&device, &x, &x, &Params::new().bounds(inverted)), expected);
         let wide = [-1e308, 1e308];
         assert!(

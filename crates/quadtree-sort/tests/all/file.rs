@@ -267,7 +267,12 @@ fn foreign_and_missing_files_are_refused() {
     let words = b"level,xmin,ymin,xmax,ymax,count\n".repeat(20);
     let foreign = Quadtree::open(file_of(folder.path(), &words)).unwrap_err();
     let said = foreign.to_string();
-    assert!(said.ends_with(".qtree: not a quadtree: the file is none"), "{said}");
+    assert!(
+        said.ends_with(
+            ".qtree: not a quadtree: it does not begin with the signature of a quadtree"
+        ),
+        "{said}"
+    );
     let tree = example();
     let nowhere = tree.save(folder.path().join("no/such/folder.qtree")).unwrap_err();
     assert!(matches!(nowhere, Error::File { .. }), "{nowhere}");
@@ -277,7 +282,7 @@ fn foreign_and_missing_files_are_refused() {
     newer[8] = 3;
     let newer = Quadtree::open(file_of(folder.path(), &newer)).unwrap_err();
     let said = newer.to_string();
-    let words = ".qtree: not a quadtree: its version is 3, and this program reads 1 and 2";
+    let words = ".qtree: not a quadtree: its version is 3, but this program reads versions 1 and 2";
     assert!(said.ends_with(words), "{said}");
 }
 
@@ -317,6 +322,6 @@ fn points_of_a_mapped_file_give_the_tree_of_the_same_points() {
         }
     }
     let error = MappedPoints::open(file_of(folder.path(), &[0; 23])).unwrap_err().to_string();
-    assert!(error.ends_with("23 bytes are no columns of x and y, 16 bytes a point"), "{error}");
+    assert!(error.ends_with("23 bytes are not columns of x and y, 16 bytes a point"), "{error}");
     assert!(matches!(MappedPoints::open("no such file"), Err(Error::File { .. })));
 }

@@ -513,12 +513,12 @@ fn bad_queries_are_named() {
     let fine = Bounds { min_x: 0.0, min_y: 0.0, max_x: 1.0, max_y: 1.0 };
     let inverted = Bounds { min_x: 5.0, ..fine };
     let error = tree.list_in(Regions::Windows(&[fine, inverted])).unwrap_err().to_string();
-    assert_eq!(error, "window 1, 5 0 to 1 1, is no rectangle");
+    assert_eq!(error, "window 1, 5 0 to 1 1, is not a rectangle");
     let nan = Bounds { max_y: f64::NAN, ..fine };
     assert!(matches!(tree.count_in(Regions::Windows(&[nan])), Err(Error::Window { index: 0, .. })));
     let discs = [Disk { x: 1.0, y: 2.0, radius: -3.0 }];
     let error = tree.count_in(Regions::Discs(&discs)).unwrap_err().to_string();
-    let expected = "disc 0 around (1, 2) has radius -3; all are finite, and no radius negative";
+    let expected = "disc 0 around (1, 2) has radius -3: centre and radius must be finite, and the radius not negative";
     assert_eq!(error, expected);
     let error = tree.nearest(&[1.0, f64::NAN], &[0.0, 0.0], 3).unwrap_err().to_string();
     assert_eq!(error, "place's x 1 is NaN, not a finite number");

@@ -163,8 +163,8 @@ pub(super) unsafe extern "C" fn cuDeviceGetAttribute(
     })
 }
 
-/// The value of an attribute: those of a GPU of compute capability 9.0 where a program sizes its
-/// work by them, zero for what is not there. `None` for a number that is no attribute.
+/// The value of an attribute: those of a GPU of compute capability 9.0 where a program sizes its work by them, zero for
+/// what is not there. `None` for a number that is not an attribute.
 fn attribute(number: c_int) -> Option<c_int> {
     let values = [
         (attribute_of::MAX_THREADS_PER_BLOCK, MAX_THREADS),

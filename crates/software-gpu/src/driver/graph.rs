@@ -1,8 +1,8 @@
-//! Graphs: work that a stream recorded instead of doing it, to be launched any number of times.
+//! Graphs: work that a stream has recorded instead of doing it. A program can launch it any number of times.
 //!
 //! Memory that is allocated while a stream captures has its address from then on, and the graph keeps it reserved as
-//! long as it lives. The memory comes into being when a launch of the graph reaches the allocation, with the pattern of
-//! fresh memory. It ends where the graph frees it; if the graph does not, the program may free it after the launch.
+//! long as it lives. The memory becomes live when a launch of the graph reaches the allocation, and then has the
+//! pattern of fresh memory. The graph frees it, or else the program may free it after the launch.
 
 use super::recording::Recording;
 use super::{Code, Handles, call_in_context, give, stream};

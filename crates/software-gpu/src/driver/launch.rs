@@ -1,4 +1,4 @@
-//! Launches, and what is checked before and after them.
+//! Launches, and the checks before and after them.
 
 use super::device::{self, MAX_GRID, SHARED_MEMORY};
 use super::module::Function;
@@ -143,15 +143,17 @@ fn check_shape(kernel: &HostKernel, shape: &Shape, max_shared: u32) -> Result<()
     let Shape { grid, block, shared } = shape;
     if *block != [kernel.block, 1, 1] {
         return Err(format!(
-            "launched with blocks of {block:?} threads, declared with {}",
+            "launched with blocks of {block:?} threads, but declared with {}",
             kernel.block
         ));
     }
     if grid.iter().zip(MAX_GRID).any(|(n, max)| !(1..=max).contains(n)) {
-        return Err(format!("a grid of {grid:?} blocks; 1 to {MAX_GRID:?} are possible"));
+        return Err(format!("a grid of {grid:?} blocks: the device takes 1 to {MAX_GRID:?}"));
     }
     if *shared > max_shared.max(SHARED_MEMORY) {
-        return Err(format!("{shared} bytes of shared memory; the function may have {max_shared}"));
+        return Err(format!(
+            "{shared} bytes of shared memory: the function may have at most {max_shared}"
+        ));
     }
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! Allocation, copies, fills, and the memory pool.
 //!
-//! A call on a stream does its work at once, as every call does, or records it; the others also synchronise, and so
+//! A call on a stream does its work at once, or records it for a graph. Calls without a stream also synchronise, and so
 //! check the memory.
 
 use super::recording::{free_now, in_order};

@@ -21,7 +21,7 @@ pub(super) struct Function {
     pub kernel: &'static HostKernel,
     /// The device of the context that the module was loaded in.
     device: usize,
-    /// Most dynamic shared memory that it may be launched with.
+    /// The most dynamic shared memory that a launch of the function may have.
     pub max_shared: AtomicU32,
 }
 
@@ -50,7 +50,7 @@ pub(super) unsafe extern "C" fn cuModuleLoadData(
             return Err(Code::CUDA_ERROR_INVALID_VALUE);
         }
         failure::check(Operation::ModuleLoad)?;
-        // SAFETY: as above; an image that is no PTX text is told from one by its first bytes.
+        // SAFETY: as above; an image that is not PTX text is told from one by its first bytes.
         let text = unsafe { CStr::from_ptr(image.cast()) };
         let text = text.to_str().map_err(|_| Code::CUDA_ERROR_INVALID_IMAGE)?;
         let Some(kernels) = modules::kernels_of(text) else {

@@ -1,4 +1,4 @@
-//! What a stream records while it captures, and the order of its uses of memory with other streams'.
+//! The work that a stream records while it captures, and how its uses of memory are ordered with other streams.
 
 use super::{Code, Outcome, context};
 use crate::memory::{self, Used};

@@ -1,5 +1,5 @@
-//! Streams and events. A stream's work is done before the call that enqueues it returns, or, while
-//! the stream captures, recorded for a graph.
+//! Streams and events. A call that enqueues work on a stream does the work before it returns. While the stream
+//! captures, the call records the work for a graph instead.
 
 use super::context::{self, GREATEST_PRIORITY};
 use super::recording::{Recording, free_now, in_order};

@@ -1,4 +1,4 @@
-//! What can be covered: circles, boxes, polygons.
+//! The areas that a cover can have: circles, boxes, polygons.
 
 use kernels_rs::sphere_qtm::triangle::{Triangle, Vector, add, dot, unit};
 
@@ -208,7 +208,7 @@ impl Polygon {
         let wrong = |ring, why| Err(Error::Ring { ring, why });
         let sum = outer.iter().fold([0.0; 3], |sum, &vertex| add(sum, vertex));
         if dot(sum, sum) == 0.0 {
-            return wrong(0, "does not fit into half of the globe");
+            return wrong(0, "does not fit into a hemisphere");
         }
         let up = unit(sum);
         let aside = if up[2].abs() < 0.9 { [0.0, 0.0, 1.0] } else { [1.0, 0.0, 0.0] };
@@ -220,7 +220,7 @@ impl Polygon {
                 return wrong(i, "has fewer than three vertices");
             }
             if ring.iter().any(|&vertex| dot(up, vertex) < 1e-6) {
-                return wrong(i, "does not fit into the half of the globe around the first");
+                return wrong(i, "does not fit into the same hemisphere as the first ring");
             }
             let next = ring.iter().cycle().skip(1);
             edges.extend(ring.iter().zip(next).map(|(&u, &v)| [u, v]).filter(|[u, v]| u != v));

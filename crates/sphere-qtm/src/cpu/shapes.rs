@@ -1,4 +1,5 @@
-//! Diagrams of shapes: as those of points, with lists of elements (`kernels_rs::sphere_qtm::shapes`).
+//! Diagrams of shapes, by the same plan as diagrams of points, with lists of elements
+//! (`kernels_rs::sphere_qtm::shapes`).
 
 use gpu_core::Progress;
 use kernels_rs::sphere_qtm::shapes::{Element, Entries, SURE, keep, nearest, sure};
@@ -8,7 +9,7 @@ use rayon::prelude::*;
 use super::{PARALLEL, Part, empty_diagram};
 use crate::{Diagram, Level, Params, Result, Shapes};
 
-/// [`voronoi_of_shapes`](crate::voronoi_of_shapes) on all cores of the CPU.
+/// Computes [`voronoi_of_shapes`](crate::voronoi_of_shapes) on all cores of the CPU.
 ///
 /// # Errors
 /// The errors of [`voronoi_of_shapes`](crate::voronoi_of_shapes).

@@ -17,7 +17,7 @@ pub struct DeviceDiagram {
     pub nearest: Column<u32>,
     /// The second nearest, or [`NONE`](crate::NONE).
     pub second: Option<Column<u32>>,
-    /// The angle to the nearest, in radians; infinite where there is none.
+    /// The angle to the nearest site, in radians; infinite without a site.
     pub distance: Option<Column<f64>>,
     /// 1 where the two nearest sites are equally near; else 0.
     pub tie: Option<Column<u8>>,
@@ -55,7 +55,7 @@ impl DeviceDiagram {
     /// Copies the diagram to the host. Waits for the handle's stream.
     ///
     /// # Errors
-    /// [`Error::Core`](crate::Error::Core), also for what failed on the stream before.
+    /// [`Error::Core`](crate::Error::Core), also if earlier work on the stream failed.
     pub fn to_host(&self) -> Result<Diagram> {
         Ok(Diagram {
             level: self.level,

@@ -14,13 +14,13 @@ use crate::{Cell, Level, Result};
 /// Blocks of a multiprocessor that find cells at once: as many as their tables fit.
 const RESIDENT: u32 = 4;
 
-/// A coordinate in device memory: `f32` or `f64`. Either is computed with in f64.
+/// A coordinate in device memory: `f32` or `f64`. Kernels compute with either in f64.
 pub trait Coordinate: Element + Kernels {}
 
 impl Coordinate for f32 {}
 impl Coordinate for f64 {}
 
-/// The kernels of a type; not to be named outside.
+/// The kernels of a type, for this crate alone.
 pub trait Kernels: Sized {
     /// From degrees.
     #[doc(hidden)]
@@ -42,8 +42,8 @@ impl Kernels for f64 {
         find_cells_of_vectors::f64;
 }
 
-/// The [cells](crate::cells_of_points) of points in device memory: their ids, or 0 for points that are not on the
-/// globe. Longitudes and latitudes are in degrees.
+/// Computes the [cells](crate::cells_of_points) of points in device memory: their ids, or 0 for points that are not on
+/// the globe. Longitudes and latitudes are in degrees.
 ///
 /// Enqueues and returns; after one call it can be captured. Scratch is 45 KB.
 ///
@@ -89,7 +89,7 @@ pub fn cells_of_points<'a, T: Coordinate>(
     Ok(cells)
 }
 
-/// The same for vectors of any length, as columns of x, y and z; 0 for a vector that is zero or not finite.
+/// Computes the cells of vectors of any length, as columns of x, y and z; 0 for a vector that is zero or not finite.
 ///
 /// ```
 /// use gpu_core::{DeviceChoice, Gpu};

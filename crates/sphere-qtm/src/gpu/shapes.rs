@@ -66,7 +66,7 @@ impl DeviceShapes {
     }
 }
 
-/// The [diagram](crate::voronoi_of_shapes) of shapes in device memory: the same bits as the CPU's.
+/// Computes the [diagram](crate::voronoi_of_shapes) of shapes in device memory, with the same bits as on the CPU.
 ///
 /// It enqueues on the handle and returns; after one call it can be captured. Scratch, pruned, is 512 bytes an
 /// element and 20 a cell.

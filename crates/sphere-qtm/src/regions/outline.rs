@@ -1,16 +1,16 @@
 //! The outlines of regions, as polygons in longitude and latitude.
 //!
-//! 1. The border of a region is the edges of its cells with another region on the other side. All edges on the meridian
-//!    of 180 degrees belong to it too, since that is an edge of the map. So no ring crosses this meridian, and on the
-//!    map every region lies to the left of its border.
-//! 2. From an edge the border goes on around its end, from cell to cell of the region, until an edge is border
-//!    again. Cells that share a vertex alone are not joined there, so no ring crosses itself.
-//! 3. Edges are arcs of great circles, and bend on the map, most of all near the poles. Where the straight line between
-//!    an edge's ends is off by more than a small part of its length, places on the arc stand between them.
-//! 4. A pole is a line on the map. A ring that passes through it goes from the longitude that it comes from
-//!    along that line to the one that it leaves by.
-//! 5. Rings that turn counterclockwise on the map are outer ones; each hole goes to the smallest of them
-//!    that holds it.
+//! 1. The border of a region consists of the edges of its cells that have another region on the other side. All edges
+//!    on the meridian of 180 degrees belong to it too, since this is an edge of the map. So no ring crosses this
+//!    meridian, and on the map every region lies to the left of its border.
+//! 2. From an edge, a walk goes around the edge's end from cell to cell of the region, until it finds the next edge of
+//!    the border. It does not join cells that share only a vertex, so no ring crosses itself.
+//! 3. Edges are arcs of great circles, and bend on the map, most of all near the poles. If the straight line between an
+//!    edge's ends is too far from the arc, the outline gets further places on the arc.
+//! 4. A pole is a line on the map. A ring through a pole follows that line from the longitude of its arrival to the
+//!    longitude of its departure.
+//! 5. Rings that turn counterclockwise on the map are outer rings. A hole belongs to the smallest outer ring that holds
+//!    it.
 
 use std::collections::BTreeMap;
 
@@ -20,8 +20,8 @@ use kernels_rs::sphere_qtm::triangle::{Vector, add, unit};
 use crate::place::angle;
 use crate::{Cell, Diagram, LonLat, Result};
 
-/// An area between rings, as GeoJSON has it: longitudes from -180 to 180, the outer ring counterclockwise, holes
-/// clockwise. The last vertex of a ring is not its first one again.
+/// An area between rings, as in GeoJSON: longitudes from -180 to 180, the outer ring counterclockwise, holes clockwise.
+/// Rings do not repeat their first vertex.
 ///
 /// Example: see [`outlines`].
 #[derive(Clone, Debug, PartialEq)]
@@ -36,12 +36,12 @@ pub struct Polygon {
 /// Returns the outlines of the sites' regions: for each site its polygons, and none for a site that is nearest to
 /// no cell.
 ///
-/// Vertices of the polygons are vertices of cells, and further places along edges that bend on the map. The true
-/// edges are great-circle arcs. Straight lines between longitudes and latitudes, as GeoJSON has them, are off by at
-/// most a 64th of an edge.
+/// Vertices of the polygons are vertices of cells, and further places along edges that bend on the map. The true edges
+/// are great-circle arcs. Straight lines between longitudes and latitudes, as in GeoJSON, differ from them by at most a
+/// 64th of an edge.
 ///
-/// With such lines the polygons cover the map without gap or overlap, and each cell's centre lies in the polygon of
-/// its site. Polygons are cut at the meridian of 180 degrees, and hold the poles.
+/// With such lines the polygons cover the map without gap or overlap, and each cell's centre lies in the polygon of its
+/// site. The meridian of 180 degrees cuts polygons, and polygons include the poles.
 ///
 /// ```
 /// use gpu_core::{Device, Points};

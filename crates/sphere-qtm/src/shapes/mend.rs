@@ -1,15 +1,15 @@
-//! Finds the area of a polygon whose rings cross, touch or lie where they should not.
+//! Finds the area of a polygon whose rings cross, touch, or lie outside of each other.
 //!
 //! A ring divides the globe into two sides: a path between them crosses the ring an odd number of times. The ring holds
-//! the smaller side. A polygon holds the places that its first ring holds and no other ring does. Another ring that has
-//! no place in common with the first one is a polygon of its own.
+//! the smaller side. A polygon holds the places of its first ring that are in no other ring. Another ring that has no
+//! place in common with the first ring becomes a separate polygon.
 //!
 //! 1. A tree of boxes finds arcs that meet. Each arc is divided where others cross it or end on it, so that the pieces
-//!    meet at their ends alone. Pieces that lie on each other become one.
-//! 2. An odd number of pieces of a ring between a piece and a first piece of the ring changes the side that the ring
-//!    holds. So counting them tells which side of a piece the ring holds. The path of the count leads over a third
-//!    place, so that it runs along no arc.
-//! 3. A piece with the polygon on one side alone is an edge, with the polygon to its left.
+//!    meet only at their ends. Pieces that lie on each other become one.
+//! 2. Take a path from a ring's first piece to another piece: each piece of the ring that it crosses changes the side
+//!    that the ring holds. So counting the crossings tells which side of the other piece the ring holds. The path goes
+//!    through a third place, so that it does not run along an arc.
+//! 3. A piece with the polygon on only one side is an edge, with the polygon to its left.
 //! 4. At a vertex of several corners there may be a gap between edges of more than half a turn. The places nearest to
 //!    the vertex lie in it, and it decides whether they are inside.
 

@@ -1,12 +1,11 @@
-//! Contour lines on the CPU; the GPU's are found and joined by the kernels of `kernels_rs::terrain`, with the
-//! same lines in the same order.
+//! Contour lines on the CPU. On the GPU, the kernels of `kernels_rs::terrain` make the same lines in the same order.
 //!
 //! Plan:
 //!
-//! 1. The pieces of the lines, by marching squares, rows of squares side by side on all cores.
-//! 2. Each piece finds the one after it, in the square beyond the side at which it leaves.
-//! 3. In each level, on all cores, lines are followed from the pieces that none comes before; what is
-//!    left are rings, which begin at their lowest piece.
+//! 1. Marching squares makes the pieces of the lines, in rows of squares on all cores.
+//! 2. Each piece finds the next piece, in the square beyond the side at which it leaves.
+//! 3. In each level, on all cores, open lines begin at the pieces without a predecessor. The remaining pieces make
+//!    rings, which begin at their lowest piece.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -19,7 +18,8 @@ use crate::contour::{Contour, Found, check_count};
 use crate::params::check_grid;
 use crate::{ContourParams, Result};
 
-/// [`contours`](fn@crate::contours) on the CPU, of cells that lie somewhere, and where each begins.
+/// Returns [`contours`](fn@crate::contours) on the CPU, for cells with a place on the ground, and the first piece of
+/// each line.
 ///
 /// # Errors
 /// The errors of [`contours`](fn@crate::contours).

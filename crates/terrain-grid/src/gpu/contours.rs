@@ -1,4 +1,4 @@
-//! Contour lines: their pieces found, joined and put in order on the device.
+//! Contour lines on the device: kernels find the pieces, join them and sort the lines.
 
 use device_std::host::Kernel;
 use gpu_core::{Blocks, Column, Gpu, GridSlice, GridSpec, Slice, host_memory};

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 /// A file that a catalogue is to list.
 #[derive(Clone, Debug)]
 pub struct Listed {
-    /// Its path, as the catalogue has it.
+    /// Its path in the catalogue.
     pub href: String,
     /// Where it lies: the least and the greatest x and y.
     pub bounds: [f64; 4],

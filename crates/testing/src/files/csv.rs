@@ -11,9 +11,9 @@ pub struct OddTable {
     pub line_end: &'static str,
     /// Lines without text.
     pub blanks: Blanks,
-    /// What stands before the rows.
+    /// The text before the rows.
     pub names: Names,
-    /// What stands at the starts and ends of rows.
+    /// The text at the starts and ends of rows.
     pub ends: Ends,
     /// Whether a byte order mark opens the file.
     pub has_mark: bool,
@@ -37,7 +37,7 @@ pub enum Quotes {
 pub enum Blanks {
     /// None.
     None,
-    /// An empty one before all others.
+    /// An empty column before all others.
     First,
     /// Blanks and a tab between rows, and an empty one.
     Between,
@@ -47,7 +47,7 @@ pub enum Blanks {
     Separators,
 }
 
-/// What stands before the rows.
+/// The text before the rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Names {
     /// The names of the columns.
@@ -68,7 +68,7 @@ pub enum Names {
     Excel,
 }
 
-/// What stands at the starts and ends of rows.
+/// The text at the starts and ends of rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ends {
     /// Nothing.
@@ -130,7 +130,7 @@ impl OddTable {
         all
     }
 
-    /// Whether the table tells what it means: commas that part decimals and fields alike do not.
+    /// Whether the table is unambiguous: it is not if commas separate both decimals and fields.
     pub fn is_clear(&self) -> bool {
         !self.has_decimal_commas || self.separator != ',' || self.quotes == Quotes::All
     }

@@ -1,4 +1,4 @@
-//! Files as odd as tests need them, written byte by byte: what ordinary writers never write, others do.
+//! Odd files for tests, written byte by byte, since some programs write what ordinary writers never do.
 
 pub mod catalogues;
 pub mod csv;

@@ -11,11 +11,11 @@ use crate::program::{Program, files, json_of};
 
 pub use suite::Suite;
 
-/// Plans into `plan.json`, runs the commands that come before `run`, makes all tiles, puts them together and removes them;
-/// gives the number of tiles. Devices are as [`make`] has them.
+/// Plans into `plan.json`, runs the commands that come before `run`, makes all tiles, puts them together and removes
+/// them; gives the number of tiles. Devices are the same as for [`make`].
 ///
 /// # Panics
-/// Where one of these fails.
+/// Panics if one of these fails.
 pub fn in_tiles(
     program: &Program,
     folder: &Path,
@@ -36,7 +36,7 @@ pub fn in_tiles(
 /// devices make them, which have no more memory than the plan says that a tile takes.
 ///
 /// # Panics
-/// Where one of these fails.
+/// Panics if one of these fails.
 pub fn make(program: &Program, folder: &Path, device: &str, merge: &[&str]) {
     let plan = json_of(&folder.join("plan.json"));
     let tiles = plan["plan"]["tiles"].as_array().expect("it has tiles");
@@ -88,7 +88,7 @@ pub fn number(variable: &str, other: u32) -> u32 {
 /// The folder of a plan's tiles.
 ///
 /// # Panics
-/// Where there is no plan.
+/// Panics if there is no plan.
 pub fn folder_of(folder: &Path, plan: &str) -> PathBuf {
     beside(folder, plan, "tiles")
 }
@@ -112,7 +112,7 @@ fn beside(folder: &Path, plan: &str, what: &str) -> PathBuf {
 /// the program takes, however busy the machine.
 ///
 /// # Panics
-/// If no run got to a file of that folder.
+/// Panics if no run reached a file of that folder.
 pub fn kill_at_random(program: &Program, folder: &Path, made: &Path, arguments: &[&str]) {
     let mut random = Random::new(11);
     let (mut killed, mut counts) = (0, vec![]);
@@ -138,7 +138,8 @@ pub fn kill_at_random(program: &Program, folder: &Path, made: &Path, arguments: 
     assert!(counts.iter().any(|&count| count > 0), "no run got to a file: {counts:?}");
 }
 
-/// The most bytes of memory that a program took, which must succeed (Linux: `VmHWM`, looked at while it runs).
+/// Runs a program, which must succeed, and returns the most bytes of memory that it took (Linux: `VmHWM`, polled while
+/// it runs).
 ///
 /// # Panics
 /// Where it fails, or the system does not say.

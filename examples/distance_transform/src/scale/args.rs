@@ -27,24 +27,24 @@ pub struct CommandLine {
     pub transform: Option<Args>,
 }
 
-/// What is done with distances that are made in tiles.
+/// The steps that make distances in tiles.
 #[derive(Subcommand, Debug)]
 pub enum Command {
     /// Divide distances into tiles that fit the memory, each a job of its own
     Plan(PlanArgs),
-    /// Read the mask of a plan without --max-distance, or with --geodesic, once and put on disk, of each row, the
-    /// nearest sites beyond each tile: tiles are made of them
+    /// Read the mask once and write, for each row, the nearest sites beyond each tile: the tiles need these if the plan
+    /// has no --max-distance, or has --geodesic
     Scan(ScanArgs),
-    /// Make one tile of a plan, or all that are not there yet
+    /// Make one tile of a plan, or all tiles that are still missing
     Run(RunTileArgs),
-    /// Put the tiles of a plan together
+    /// Merge the tiles of a plan
     Merge(MergeArgs),
 }
 
 #[derive(clap::Args, Debug)]
 pub struct PlanArgs {
     /// The raster (.npy, .tif, .vrt, .asc, .zarr): a site is a pixel that is not zero and has a value. Or a catalogue
-    /// that lists it alone (STAC .json, tile index)
+    /// that lists this raster alone (STAC .json, tile index)
     #[arg(value_name = "MASK")]
     pub mask: PathBuf,
     #[command(flatten)]
@@ -60,8 +60,8 @@ pub struct PlanArgs {
     pub sites: SiteArgs,
     #[command(flatten)]
     pub globe: GlobeArgs,
-    /// Leave pixels farther than this from every site without one; metres with --geodesic. Without a limit, and with
-    /// --geodesic, tiles are strips of columns, and `scan` comes before `run`
+    /// Leave pixels without a site if every site is farther than this; metres with --geodesic. Without a limit, and
+    /// with --geodesic, tiles are strips of columns, and `scan` comes before `run`
     #[arg(long, value_name = "D", value_parser = fraction, allow_negative_numbers = true)]
     pub max_distance: Option<f64>,
     #[command(flatten)]
@@ -77,7 +77,7 @@ pub struct ScanArgs {
     /// The plan
     #[arg(value_name = "PLAN")]
     pub plan: PathBuf,
-    /// Remove what was found for the plan, which nothing else does
+    /// Remove the files of the scan, which the program otherwise keeps
     #[arg(long)]
     pub remove: bool,
     #[command(flatten)]
@@ -92,8 +92,8 @@ pub struct MergeArgs {
     /// The distances: a GeoTIFF (.tif), Zarr (.zarr) or an array (.npy); may be given several times
     #[arg(short, long, value_name = "PATH", default_value = "distance.tif")]
     pub output: Vec<PathBuf>,
-    /// Also write the nearest site of each pixel, of a plan with --nearest: its linear index (.npy), or the coordinates
-    /// of its centre as two bands of float64 (.tif)
+    /// Also write the nearest site of each pixel, if the plan has --nearest: the site's linear index (.npy), or the
+    /// coordinates of its centre as two bands of float64 (.tif)
     #[arg(long, value_name = "PATH")]
     pub nearest: Option<PathBuf>,
     // For a plan with --nearest.

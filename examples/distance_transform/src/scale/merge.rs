@@ -115,7 +115,7 @@ fn check(args: &MergeArgs, planned: &Planned) -> Result<()> {
     Ok(outputs.iter().try_for_each(|path| geo_io::check_output(Output { path, existing }))?)
 }
 
-/// All files to be written.
+/// All files that the program writes.
 fn outputs(args: &MergeArgs) -> impl Iterator<Item = &PathBuf> {
     args.output.iter().chain(&args.nearest).chain(args.ground.paths())
 }

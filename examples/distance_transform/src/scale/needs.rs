@@ -14,15 +14,15 @@ pub struct Kind {
     pub index_bytes: u64,
     /// Whether pixels are square.
     pub is_square: bool,
-    /// Whether tiles are strips of columns, which know what lies beyond.
+    /// Whether tiles are strips of columns, which know the sites beyond them.
     pub is_strip: bool,
     /// Whether distances are those on the globe.
     pub is_globe: bool,
 }
 
 impl Kind {
-    /// Returns the bytes of a pixel of the window while it is read: the site, and its value as the file has it and
-    /// as it is tested.
+    /// Returns the bytes of a pixel of the window while it is read: the site, its value in the file, and the converted
+    /// value.
     pub fn read(self) -> u64 {
         1 + 2 * self.value_bytes + self.beyond()
     }
@@ -61,8 +61,8 @@ impl Kind {
     }
 
     /// A tile on a card: 7.3 bytes a pixel were measured, and 17.4 where pixels are not square, and in strips, whose
-    /// candidates are wide. The rest is for memory that the card's pool keeps. On the globe there are candidates,
-    /// winners and what is near them, 16 bytes, the mask, an index and a distance.
+    /// candidates are wide. The rest is for memory that the card's pool keeps. On the globe, a pixel takes 16 bytes for
+    /// candidates and winners, and further bytes for the mask, an index and a distance.
     pub fn on_device(self) -> Model {
         let per_cell = match (self.is_globe, self.is_square && !self.is_strip) {
             (true, _) => 40,

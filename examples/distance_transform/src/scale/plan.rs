@@ -24,10 +24,11 @@ pub fn plan(args: &PlanArgs) -> Result<()> {
     let (mask, of) = (path.display(), ending(path));
     ensure!(
         !["npz", "png"].contains(&&of[..]),
-        "{mask}: tiles read parts, and a .{of} is packed as one stream: give a .npy, .tif, .vrt, .asc or .zarr"
+        "{mask}: a tile reads a part of the file, but a .{of} is compressed as a whole: give a \
+         .npy, .tif, .vrt, .asc or .zarr"
     );
     if let Some(path) = args.store.zarr.as_ref().filter(|_| args.nearest) {
-        bail!("--zarr {}: it holds distances alone, without --nearest", path.display());
+        bail!("--zarr {}: a Zarr store holds only distances: leave out --nearest", path.display());
     }
     let mut planning = Planning::begin(&files.read(), &args.output, &args.run)?;
     let (plan, notes) = planning.stages.run("divide", |_| divide(args, path))?;
@@ -99,7 +100,7 @@ fn report((args, files): (&PlanArgs, &Files), plan: &Plan, notes: &[String]) -> 
         ),
         true => {
             report.line("tiles", format_args!("{count} strips of columns, from 0 to {last}"));
-            report.note("before run comes distance_transform scan, which reads the mask once");
+            report.note("run distance_transform scan before run: it reads the mask once");
         }
     }
     let most = |of: fn(&tile_plan::Tile) -> u64| tiles.iter().map(of).max().unwrap_or(0);

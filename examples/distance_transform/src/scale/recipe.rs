@@ -40,7 +40,7 @@ pub struct Recipe {
     /// Bytes that reading the mask takes beside its values.
     #[serde(default)]
     unpacking_bytes: u64,
-    /// The Zarr array that tiles are chunks of.
+    /// The Zarr array whose chunks are the tiles.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     zarr: Option<String>,
 }
@@ -74,7 +74,7 @@ impl Recipe {
         Ok(SiteValues { inverted: self.invert, ..values })
     }
 
-    /// How distances are counted, in a part of the whole.
+    /// How to measure distances in a part of the whole.
     pub fn params(&self, whole: &GridSpec) -> Params {
         let [x, y] = self.spacing;
         let mut params = Params::new().distance();

@@ -44,7 +44,7 @@ impl Beyond {
     /// What a scan has found for a tile.
     pub fn read(planned: &Planned, tile: &Tile) -> Result<Self> {
         let number = planned.plan.tiles().iter().position(|other| other == tile);
-        let number = number.context("this plan is damaged: a tile is not its own")?;
+        let number = number.context("this plan is damaged: a tile does not belong to it")?;
         let (mut before, mut after) = (Vec::new(), Vec::new());
         for band in bands(planned) {
             let both = read(planned, band, 2 * number, 2)?;
@@ -122,7 +122,7 @@ fn open(planned: &Planned, band: usize) -> Result<ArrayFile> {
     let path = path_of(planned, band);
     let file = ArrayFile::open(&path)?;
     let size = (rows_of(planned, band).len() + 1, 2 * planned.plan.tiles().len());
-    ensure!(file.size() == size, "{} is not of this plan", path.display());
+    ensure!(file.size() == size, "{} does not belong to this plan", path.display());
     file.rows::<u32>(0, 0)?;
     Ok(file)
 }
@@ -231,10 +231,10 @@ fn own_sites(
     Ok(())
 }
 
-/// How rows go on beyond their ends on the globe.
+/// How rows continue beyond their ends on the globe.
 #[derive(Clone, Copy)]
 struct Round {
-    /// The last column, if it is the first one's meridian.
+    /// The last column, if it lies on the same meridian as the first.
     seam: Option<u32>,
 }
 

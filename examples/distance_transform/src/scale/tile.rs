@@ -25,7 +25,7 @@ pub struct Read {
     beyond: Option<Beyond>,
 }
 
-/// What is made of it.
+/// The outputs of the tile.
 pub struct Made {
     /// The distances; NaN where there is no site.
     distances: Vec<f32>,

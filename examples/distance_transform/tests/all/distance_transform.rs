@@ -27,7 +27,7 @@ fn folder_of_inputs() -> TempDir {
     write_npy(&at("none.npy"), &[0u8; 6], 3, 2).unwrap();
     write_npy(&at("nothing.npy"), &[] as &[u8], 0, 0).unwrap();
     std::fs::write(at("empty.npy"), "").unwrap();
-    std::fs::write(at("text.tif"), "this is no image, whatever its name says").unwrap();
+    std::fs::write(at("text.tif"), "this is not an image, whatever its name says").unwrap();
     std::fs::write(at("text.png"), "nor is this").unwrap();
     std::fs::write(at("mask.jpg"), "x").unwrap();
     folder

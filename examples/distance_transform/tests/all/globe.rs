@@ -246,7 +246,7 @@ fn what_does_not_lie_on_the_globe_is_refused() {
         (&["row.npy", "--geodesic"], &["--geodesic", "row.npy", "where it lies"]),
         (&["utm.tif", "--geodesic"], &["--geodesic", "utm.tif", "between the poles"]),
         (&["wide.tif", "--geodesic"], &["--geodesic", "wide.tif", "more than one turn"]),
-        (&["turned.tif", "--geodesic"], &["--geodesic", "turned.tif", "not parallels"]),
+        (&["turned.tif", "--geodesic"], &["--geodesic", "turned.tif", "along parallels"]),
         (&["good.tif", "--geodesic", "--spacing", "1,1"], &["--spacing"]),
         (&["good.tif", "--radius", "5"], &["--geodesic"]),
         (&["good.tif", "--geodesic", "--radius", "0"], &["--radius", "0"]),

@@ -7,7 +7,7 @@ use programs::scale::{BudgetArgs, MergeArgs, PointCommand};
 
 use crate::surface::SurfaceArgs;
 
-/// What is done with a surface that is made in tiles.
+/// The steps that make a surface in tiles.
 pub type Command = PointCommand<PlanArgs, MergeArgs>;
 
 /// Divide a surface into tiles that fit the memory, each a job of its own

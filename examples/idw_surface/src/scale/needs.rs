@@ -4,7 +4,7 @@ use idw::MAX_POINTS;
 use programs::scale::{FIXED, Needs};
 use tile_plan::{Model, Tile};
 
-/// Where the points lie that count for a tile.
+/// Where the points that count for a tile lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reads {
     /// Within a halo.
@@ -70,7 +70,7 @@ const CARD_WEIGHTS: u64 = 40;
 /// The neighbours of many cells, which kriging has at a time, on the host and on a card.
 const NEIGHBOURS: u64 = 160 << 20;
 
-/// A tile at each of its steps.
+/// The memory of a tile at each of its steps.
 pub fn needs(tile: &Tile, kind: Kind) -> Needs {
     let own = u64::from(tile.width) * u64::from(tile.height);
     let write = own * WRITTEN * kind.bands;

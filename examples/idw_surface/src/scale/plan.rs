@@ -114,7 +114,7 @@ fn divide(
     };
     let plan = found.map_err(|error| {
         let error = args.budget.explain(error);
-        let all = "any point may count for any cell, so each tile is made of all of them";
+        let all = "any point may count for any cell, so each tile reads all points";
         if reads == Reads::All { error.context(all) } else { error }
     })?;
     Ok((plan, reads))
@@ -186,16 +186,17 @@ fn tell(report: &mut Report, args: &PlanArgs, (plan, reads): (&Plan, Reads), hea
     report_reading::<Recipe>(plan, 1, report);
     match reads {
         Reads::Halo => {}
-        Reads::Nearest => {
-            report.note("a tile reads on around cells whose nearest points lie farther")
-        }
+        Reads::Nearest => report
+            .note("a tile reads more points around cells whose nearest points lie farther away"),
         Reads::Parts(_) => report.note(
-            "the points do not fit the memory: each tile reads them in parts and adds up; its values and those of one run are \
-             both within 1e-5 of the definition, so within twice that of each other (docs/internals/tile-plan.md)",
+            "the points do not fit the memory, so each tile adds up parts of them. The values of \
+             a tile, and of one run, are within 1e-5 of the definition \
+             (docs/internals/tile-plan.md)",
         ),
         Reads::All => report.note(
-            "any point may count for any cell, so each tile reads all of them; where very many are summed, values may differ \
-             from those of one run in their last digits (docs/internals/tile-plan.md)",
+            "any point may count for any cell, so each tile reads all points; with very many \
+             points, its values may differ from one run's in their last digits \
+             (docs/internals/tile-plan.md)",
         ),
     }
 }

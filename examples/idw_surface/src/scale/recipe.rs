@@ -1,4 +1,4 @@
-//! What a plan holds of the program's own: how each tile is made.
+//! The program's own part of a plan: how to make each tile.
 
 use std::path::PathBuf;
 
@@ -56,7 +56,7 @@ pub struct Recipe {
     geographic: bool,
     /// Whether the deviation of the points is a second band.
     deviation: bool,
-    /// Whether the prediction error is.
+    /// Whether the result has the prediction error.
     pub prediction_error: bool,
     kriging: Option<Kriging>,
     /// The points of a part, where all are more than memory holds.
@@ -104,7 +104,7 @@ impl Recipe {
         })
     }
 
-    /// The same with points in parts, so many at a time; `None` where a part does not tell what it adds to the whole.
+    /// Returns the recipe with points in parts of this size; `None` if the method cannot add up parts.
     pub fn in_parts(self, points: u64) -> Option<Self> {
         let params = self.params();
         let is_else = self.kriging.is_some() || self.prediction_error;
@@ -160,7 +160,7 @@ impl Recipe {
         1 + u32::from(self.prediction_error)
     }
 
-    /// Where the points lie that count for a tile.
+    /// Where the points that count for a tile lie.
     pub fn reads(&self) -> Reads {
         let has_quadrants = self.per_quadrant != [0, 0];
         if let Some(points) = self.part {

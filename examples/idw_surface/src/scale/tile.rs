@@ -2,8 +2,8 @@
 //!
 //! **With a radius** the halo is as wide as the radius, and one call makes the tile.
 //!
-//! **If any point may count**, as in sums over all, the tile reads all points, and one call makes it too. If memory
-//! does not hold all points, the tile reads them in parts and adds up what each part gives the cells.
+//! **If any point may count**, as in sums over all points, the tile reads all points, and also takes one call. If
+//! memory does not hold all points, the tile reads them in parts and adds up what each part gives the cells.
 //!
 //! **With the nearest points alone** one call with the halo's width as radius gives the values, and the number of
 //! points of each cell. A cell that has as many points as are wanted has its nearest, since all points that were not
@@ -199,7 +199,7 @@ fn require_within_range(planned: &Planned, cloud: &Cloud) -> Result<()> {
     let is_beyond = cloud.z.iter().any(|value| !(low..=high).contains(value));
     ensure!(
         !is_beyond,
-        "a point lies outside the values {low} to {high} that the headers of the inputs state"
+        "a point has a value outside of {low} to {high}, the range in the headers of the inputs"
     );
     Ok(())
 }

@@ -138,7 +138,10 @@ fn a_kernel_function_smooths() {
     for (words, parts) in [
         (&["--kernel", "biweight"][..], &["--bandwidth"][..]),
         (&["--bandwidth", "3"], &["--kernel"]),
-        (&["--kernel", "gaussian", "--bandwidth", "3"], &["gaussian has no end", "--radius"]),
+        (
+            &["--kernel", "gaussian", "--bandwidth", "3"],
+            &["gaussian reaches without limit", "--radius"],
+        ),
         (&["--kernel", "cosine", "--bandwidth", "3"], &["cosine", "tricube"]),
         (&["--kernel", "uniform", "--bandwidth", "0"], &["--bandwidth", "above 0"]),
         (&["--kernel", "uniform", "--bandwidth", "1", "--power", "2"], &["--power"]),
@@ -216,7 +219,7 @@ fn what_is_wrong_is_said_in_one_line() {
         fails(here, &["points.csv", option, value], &[]);
     }
     let no_radius = |value, reason| {
-        let words = ["--radius", reason, "leave out --radius, and all points count"];
+        let words = ["--radius", reason, "leave out --radius to use all points"];
         fails(here, &["points.csv", "--radius", value], &words);
     };
     no_radius("inf", "inf is not a finite number");
@@ -359,7 +362,7 @@ fn the_airports_of_the_world_make_a_surface() {
     ] {
         fails(folder.path(), &[&base[..], &[bounds]].concat(), &["--bounds", words]);
     }
-    fails(folder.path(), &[&base[..], &["--size", "100x100"]].concat(), &["--size", "poles"]);
+    fails(folder.path(), &[&base[..], &["--size", "100x100"]].concat(), &["--size", "a pole"]);
     // All points of a coarse grid, without any option but what the table needs.
     let all = ["--size", "36x18", "-o", "coarse.npy"];
     succeeds(folder.path(), &[&base[..], &all].concat());
@@ -512,7 +515,7 @@ fn names_of_columns_tell_degrees() {
         );
     }
     assert!(!succeeds(folder.path(), &run("x,y,z")).contains("degrees"));
-    let words = ["'Lat,Lon,z'", "the longitude, comes first", "--columns Lon,Lat"];
+    let words = ["'Lat,Lon,z'", "the longitude comes first", "--columns Lon,Lat"];
     fails(folder.path(), &run("Lat,Lon,z"), &words);
     fails(folder.path(), &plan("Lat,Lon,z"), &words);
 }

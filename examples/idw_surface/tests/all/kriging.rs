@@ -191,7 +191,7 @@ fn what_cannot_be_fitted_is_refused_with_what_to_give() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     std::fs::write(folder.join("two.csv"), "x,y,z\n0,0,1\n3,4,2\n").unwrap();
-    let words = ["of 2 points", "--cutoff", "--variogram spherical:1,250"];
+    let words = ["fails for 2 points", "--cutoff", "--variogram spherical:1,250"];
     PROGRAM.fails(folder, &["two.csv", "--variogram", "fit"], &words);
     PROGRAM.fails(folder, &["plan", "two.csv", "--variogram", "fit"], &words);
     write_points(folder);

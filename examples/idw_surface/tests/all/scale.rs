@@ -144,7 +144,7 @@ fn case() -> impl Strategy<Value = Case> {
     (any::<u64>(), points, cells, search, 0..3_u32, power, size).prop_map(
         |(seed, points, cell, ((radius, nearest, quadrants), more), least, power, size)| {
             let (tile, memory, has_bins, on_device) = size;
-            // A device adds what is no short list in the order of its index.
+            // A device adds what is not a short list in the order of its index.
             let is_near = more.is_empty() || more.contains(&"--kernel");
             let is_short = quadrants.is_none() && nearest.is_some_and(|k| k <= 24) && is_near;
             let device = match on_device && is_short && cfg!(feature = "cuda") {
@@ -510,7 +510,10 @@ fn what_has_no_plan_gets_one_line() {
     for (more, words) in [
         (&["--max-points", "0"][..], &["--max-points 0"][..]),
         (&["--memory", "1MiB"], &["--memory", "1048576"]),
-        (&["--adaptive", "--memory", "1MiB"], &["each tile is made of all", "--memory", "1048576"]),
+        (
+            &["--adaptive", "--memory", "1MiB"],
+            &["each tile reads all points", "--memory", "1048576"],
+        ),
         (&["--radius", "3", "--memory", "1MiB"], &["--memory", "1048576"]),
         (&["--radius", "3", "--tile-size", "3"], &["--tile-size", "16"]),
         (&["--radius", "1e300"], &["--radius"]),

@@ -1,6 +1,6 @@
 //! A DEM larger than memory, in tiles.
 //!
-//! `plan` reads headers and writes a plan, a value that holds all that decides the result. `run` makes a tile of the
+//! `plan` reads headers and writes a plan, which holds everything that decides the result. `run` makes a tile of the
 //! plan: a job that can be done anywhere, in any order and again. Before that, `bin` may read the points once for all
 //! tiles. `merge` puts the tiles together. A tile's cells are made as with `--bounds`, from the points within reach,
 //! with a margin that `run` cuts off. `programs::scale` has what all programs share.

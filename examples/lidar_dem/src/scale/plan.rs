@@ -26,8 +26,8 @@ pub fn plan(args: &PlanArgs) -> Result<()> {
     args.surface.check()?;
     if let Some(path) = &args.surface.breaklines {
         bail!(
-            "--breaklines {}: a plan takes no breaklines, since a piece of a line depends on points beyond a tile: make the \
-             DEM at once, or in parts by --bounds",
+            "--breaklines {}: a plan takes no breaklines, since how a line is cut depends on \
+             points beyond a tile: make the DEM at once, or in parts by --bounds",
             path.display()
         );
     }
@@ -77,7 +77,8 @@ fn divide(args: &PlanArgs, asked: &Asked, headers: &Headers) -> Result<Plan> {
         tile_plan::Error::Unbounded { .. } => {
             let bounded = args.surface.bounded().join(" ");
             anyhow!(
-                "{error}; {bounded} would do for a DEM in tiles, radii being in cells: more where points are sparse"
+                "{error}; {bounded} would allow tiles: these distances are in cells, and should \
+                 be larger where points are sparse"
             )
         }
         _ => args.budget.explain(error),
@@ -95,7 +96,8 @@ fn ranges(args: &PlanArgs, headers: &Headers) -> Result<Ends> {
     {
         ensure!(
             step_of_heights([*low, *high]).is_some(),
-            "{name} from {} to {}, as the headers have them, are too far apart for tiles with the bits of the whole",
+            "{name} from {} to {}, as the headers state, are too far apart: a tile could not have \
+             the same bits as the whole DEM",
             Shortest(*low),
             Shortest(*high)
         );
@@ -119,7 +121,7 @@ fn grid(asked: &Asked, headers: &Headers) -> Result<(GridSpec, Lattice)> {
     let b = lattice.bounds_in_cells(&grid.bounds());
     let farthest = [b.min_x, b.min_y, b.max_x, b.max_y].map(f64::abs);
     if farthest.into_iter().any(|cells| cells > FARTHEST) {
-        bail!("--resolution {cell}: cells this small have no exact place in these coordinates");
+        bail!("--resolution {cell}: these coordinates give no exact place to cells this small");
     }
     Ok((grid, lattice))
 }

@@ -30,7 +30,7 @@ pub struct Recipe {
     method: String,
     weights: String,
     duplicates: String,
-    /// `None` for no limit, which JSON has no number for: here and below.
+    /// `None` means no limit, since JSON has no infinity; also in the fields below.
     max_distance: Option<f64>,
     region_of_influence: Option<f64>,
     query_radius: Option<f64>,
@@ -44,19 +44,19 @@ pub struct Recipe {
     /// The polygons outside of which cells have no value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     within: Option<Input>,
-    /// The same once they were read.
+    /// The polygons, after they are read.
     #[serde(skip)]
     area: OnceLock<Area>,
     /// The lowest and the highest point of all inputs, where heights are among the values.
     pub heights: Option<[f64; 2]>,
-    /// Between what the other values lie.
+    /// The ranges of the other values.
     pub ranges: Vec<[f64; 2]>,
     crs: Option<System>,
     /// A crossing of edges of cells.
     anchor: [f64; 2],
-    /// Whether there is no ground beyond the grid, as where it is that of the points.
+    /// Whether the grid covers all of the points' ground.
     pub ends_at_grid: bool,
-    /// The Zarr array that tiles are chunks of.
+    /// The Zarr array whose chunks are the tiles.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub zarr: Option<String>,
 }
@@ -155,7 +155,7 @@ impl Recipe {
         self.layers.iter().map(|name| name.parse()).collect()
     }
 
-    /// Refuses files beside the points that are not those that were planned with.
+    /// Refuses further files that have changed since the plan was made.
     pub fn require_beside(&self) -> Result<()> {
         self.above.iter().chain(&self.within).try_for_each(scale::require_unchanged)
     }
@@ -176,7 +176,7 @@ impl Recipe {
         Lattice { anchor: self.anchor, cell }
     }
 
-    /// Whether it is made by the exact method.
+    /// Whether the method is exact.
     pub fn is_exact(&self) -> bool {
         self.method == EXACT
     }

@@ -61,7 +61,8 @@ pub fn bands(
     let ranges = Ranges::settled(&mut cloud);
     if let Some(name) = ranges.unknown(&surface) {
         bail!(
-            "{name} of a point lies outside of what the headers of the inputs state: have them written anew"
+            "{name} of a point lies outside of the range in the headers of the inputs: correct \
+             the headers"
         );
     }
     let extents = Extents::around((planned.plan.grid_of(tile), lattice), margins(planned, tile))?;

@@ -117,7 +117,7 @@ fn what_is_no_breakline_is_refused() {
         ("far.geojson", &["far.geojson", "none of its 1 lines"]),
         ("bad.geojson", &["bad.geojson"]),
         ("some.geojson", &["some.geojson", "feature 1", "height"]),
-        ("point.geojson", &["point.geojson", "feature 0", "a point is no line"]),
+        ("point.geojson", &["point.geojson", "feature 0", "a point is not a line"]),
     ] {
         let run = ["p.csv", "-o", "x.tif", "--device", "cpu", "--breaklines", name];
         PROGRAM.fails(folder, &run, words);

@@ -232,7 +232,7 @@ fn what_contradicts_a_header_is_refused_with_both_values() {
     fails(by_number, &["EPSG:26912", "is in EPSG:26910"]);
     let [a, b, c, d] = tile().bounds;
     let moved = Listed { bounds: [a + 1.0, b, c, d], ..tile() };
-    fails(moved, &["its box (proj:bbox) is", "lies beyond it"]);
+    fails(moved, &["its box (proj:bbox) is", "reaches beyond it"]);
     // To a ten-thousandth of the side boxes agree, and --crs settles systems.
     let near = Listed { bounds: [a + 0.003, b, c, d], ..tile() };
     write(here, "a.vpc", &items(&[near.states("proj:code", "EPSG:26911")]));
@@ -274,11 +274,15 @@ fn odd_catalogues_are_refused_by_entry() {
     fails(&json!({"name": "a plan"}), &[], &["it has no \"type\""]);
     let same = Listed { href: "./tiles/../tiles/0.laz".to_owned(), ..tiles[0].clone() };
     let two = [tiles[0].clone(), same];
-    fails(&items(&two), &[], &["item 0 (\"0\") and item 1 (\"1\") are of one file", "remove one"]);
-    fails(&tile_index(&two, 26910), &[], &["feature 0 and feature 1 are of one file"]);
+    fails(
+        &items(&two),
+        &[],
+        &["item 0 (\"0\") and item 1 (\"1\") both name the file", "remove one"],
+    );
+    fails(&tile_index(&two, 26910), &[], &["feature 0 and feature 1 both name the file"]);
     fails(&item(json!({})), &[], &["item \"a\": it has no assets"]);
     let tif = json!({"href": "a.tif", "roles": ["data"]});
-    fails(&item(json!({"dem": tif})), &[], &["no asset of it has points", "--asset", "dem"]);
+    fails(&item(json!({"dem": tif})), &[], &["none of its assets has points", "--asset", "dem"]);
     let laz = json!({"href": "tiles/0.laz", "roles": ["data"]});
     let both = item(json!({"raw": laz, "copc": laz, "dem": tif}));
     fails(&both, &[], &["several of its assets have points", "--asset, copc or raw"]);
@@ -390,7 +394,7 @@ fn geojson_of_points_is_refused_by_what_it_is() {
     let point = json!({"type": "Feature", "properties": {"z": 5.0},
                        "geometry": {"type": "Point", "coordinates": [1.0, 2.0]}});
     write(folder.path(), "p.geojson", &json!({"type": "FeatureCollection", "features": [point]}));
-    let words = ["p.geojson", "no polygon", "ogr2ogr points.fgb p.geojson"];
+    let words = ["p.geojson", "without polygons", "ogr2ogr points.fgb p.geojson"];
     PROGRAM.fails(folder.path(), &["p.geojson"], &words);
     PROGRAM.fails(folder.path(), &["plan", "p.geojson"], &words);
 }

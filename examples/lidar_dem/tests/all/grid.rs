@@ -10,7 +10,7 @@ use testing::files::grid::{ascii_grid, virtual_raster};
 use crate::PROGRAM;
 use crate::common::{are_same, bands, in_tiles, places};
 
-/// A corner and a side of which edges are no multiples.
+/// A corner and a side of which edges are not multiples.
 const CORNER: [f64; 2] = [634_000.37, 851_001.59];
 const SIDE: f64 = 0.7;
 const SIZE: (u32, u32) = (61, 43);

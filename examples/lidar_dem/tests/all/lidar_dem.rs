@@ -44,7 +44,7 @@ fn folder_of_inputs() -> TempDir {
     std::fs::write(at("header.csv"), "x,y,z\n").unwrap();
     std::fs::write(at("empty.csv"), "").unwrap();
     std::fs::write(at("empty.laz"), "").unwrap();
-    std::fs::write(at("text.laz"), "this is no point file, whatever its name says\n").unwrap();
+    std::fs::write(at("text.laz"), "this is not a point file, whatever its name says\n").unwrap();
     std::fs::write(at("points.ply"), "1 2 3\n").unwrap();
     write_laz(&at("none.laz"), &[], "EPSG:26910");
     let heights: Vec<f64> = (0..20_000).map(|i| f64::from(i % 97)).collect();
@@ -57,7 +57,7 @@ fn folder_of_inputs() -> TempDir {
     folder
 }
 
-/// Points of space are no map, unless somebody knows better.
+/// Points in space are not on a map, unless somebody knows better.
 #[test]
 fn geocentric_points_are_refused() {
     let folder = tempfile::tempdir().unwrap();
@@ -192,7 +192,7 @@ fn contours_keep_the_vertical_system_or_a_note_says_that_they_do_not() {
         for (crs, is_noted) in [("EPSG:26910", false), ("EPSG:26910+5703", true)] {
             let run = ["p.csv", "--crs", crs, "-o", "d.tif", "--contours", name, "--overwrite"];
             let report = succeeds(folder.path(), &[&run[..], &["--device", "cpu"]].concat());
-            let note = format!("{name} names its horizontal system alone: its elevations are in");
+            let note = format!("{name} names its horizontal system only: its elevations are in");
             let is_kept = name == "lines.geojson";
             assert_eq!(report.contains(&note), is_noted && !is_kept, "{report}");
             if is_kept {

@@ -246,9 +246,12 @@ fn the_tile_of_a_lost_card_is_made_by_another() {
         let lines: Vec<&str> = errors.lines().collect();
         // With two cards each has a tile before the other has made all.
         let [line] = lines[..] else { panic!("{lost}: {errors}") };
-        for word in
-            ["lidar_dem: tile ", "card 1, Tessera software", "fails every call", "another makes it"]
-        {
+        for word in [
+            "lidar_dem: tile ",
+            "card 1, Tessera software",
+            "fails every call",
+            "another card makes it",
+        ] {
             assert!(line.contains(word), "{lost}: no {word:?} in {errors}");
         }
         merged_is_plain(folder);
@@ -370,7 +373,7 @@ fn what_has_no_plan_gets_one_line() {
     let words: [&[&str]; 10] = [
         &["--max-distance inf", "without limit"],
         &["--query-radius inf"],
-        &["--query-radius 4 is of --method pixels"],
+        &["--query-radius 4 belongs to --method pixels"],
         &["--hull"],
         &["--weights c1"],
         &["--memory", "16 x 16 cells", "1048576"],

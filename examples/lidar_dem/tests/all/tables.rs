@@ -66,7 +66,7 @@ fn geoparquet_in_and_out_says_what_text_and_geojson_say() {
     PROGRAM.fails(
         here,
         &["p.parquet", "-o", "d.tif", "--breaklines", "t.parquet"],
-        &["feature 0: a polygon is no line"],
+        &["feature 0: a polygon is not a line"],
     );
     let wrong = Crs::parse("EPSG:32632").unwrap();
     let line = [(vec![], Shape::Lines(vec![vec![[1.0, 1.0], [9.0, 9.0]]]))];

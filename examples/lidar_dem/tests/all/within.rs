@@ -200,7 +200,7 @@ fn what_is_no_area_is_refused() {
         ("none.geojson", &["--within", "none.geojson", "no polygons"]),
         ("far.geojson", &["far.geojson", "none of its 1 polygons"]),
         ("bad.geojson", &["bad.geojson"]),
-        ("line.geojson", &["line.geojson", "feature 0", "a line is no polygon"]),
+        ("line.geojson", &["line.geojson", "feature 0", "a line is not a polygon"]),
     ] {
         let words_of = ["p.csv", BOUNDS, "--within", name];
         let once = [&words_of[..], &["-o", "x.tif", "--device", "cpu"]].concat();

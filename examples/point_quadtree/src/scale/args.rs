@@ -1,4 +1,4 @@
-//! The command line of the commands.
+//! The command line of each command.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! The cells of a tree that tiles are made of.
+//! The cells of a tree that become tiles.
 //!
 //! The plan's grid has the cells of one level, and as many columns as rows, a power of two. It is halved, so each tile
 //! is one cell of the tree or two side by side.
@@ -24,10 +24,7 @@ pub struct Cell {
 pub fn grid(cells: &Cells) -> Result<GridSpec> {
     let root = cells.root();
     let side = (root.max_x - root.min_x).max(root.max_y - root.min_y);
-    ensure!(
-        side > 0.0,
-        "all points lie at one place: they are one leaf, of which there are no tiles"
-    );
+    ensure!(side > 0.0, "all points lie at one place: a tree with a single leaf has no tiles");
     let columns = 1u32 << cells.max_level().min(LEVEL);
     let cell_size = side / f64::from(columns);
     Ok(GridSpec::new(root.min_x, root.min_y + side, cell_size, columns, columns)?)
@@ -41,7 +38,7 @@ pub fn cells_of(grid: &GridSpec, tile: &Tile) -> Result<Vec<Cell>> {
         let sides = [grid.width, side].iter().all(|side| side.is_power_of_two());
         sides && [tile.column, *south, tile.width, tile.height].iter().all(|at| at % side == 0)
     });
-    let south = south.context("this plan is damaged: a tile of it is no cell")?;
+    let south = south.context("this plan is damaged: one of its tiles is not a cell")?;
     let level = (grid.width / side).trailing_zeros();
     let places =
         (0..tile.height / side).flat_map(|row| (0..tile.width / side).map(move |c| (c, row)));

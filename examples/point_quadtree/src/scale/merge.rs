@@ -62,13 +62,13 @@ fn require_all_points(planned: &Planned, joined: &Joined, report: &mut Report) -
             Some(bins) => bins.points(),
             None => {
                 report.note(format_args!(
-                    "the plan has no bins any more, which tell how many points there are: nobody compared that with the {points} \
-                     points of the tiles"
+                    "the plan's bins are gone, so the program could not compare their number of \
+                     points with the {points} points of the tiles"
                 ));
                 return Ok(());
             }
         },
     };
-    ensure!(points == all, "the tiles have {points} of {all} points: make them again");
+    ensure!(points == all, "the tiles have {points} of {all} points: make the tiles again");
     Ok(())
 }

@@ -1,9 +1,8 @@
 //! A tree larger than memory, in tiles.
 //!
-//! A tile is one or two cells of the tree, whose points are the tile's alone: no halo. Which points these are, and
-//! which number each has among all, only a pass over the inputs tells, so tiles are made of the plan's bins. The trees
-//! of all cells are then the tree of all points ([`quadtree_sort::join`]). What is not this program's own is in
-//! `programs::scale`.
+//! A tile is one or two cells of the tree, whose points are the tile's alone: no halo. Only a pass over the inputs
+//! tells which points these are and what numbers they have, so tiles read the plan's bins. The trees of all cells are
+//! then the tree of all points ([`quadtree_sort::join`]). `programs::scale` has the parts that all programs share.
 
 mod args;
 mod cells;

@@ -38,7 +38,7 @@ pub fn model((threshold, values): (u32, u64)) -> Model {
     Model { fixed: FIXED, per_point, per_cell: 0 }
 }
 
-/// A tile on a card, where a build takes room for six nodes for each threshold of points.
+/// The memory of a tile on a card, where a build takes memory for six nodes for every `threshold` points.
 pub fn on_device(threshold: u32) -> Model {
     Model { fixed: 32 << 20, per_point: 80 + 224 / u64::from(threshold), per_cell: 0 }
 }

@@ -14,7 +14,7 @@ use super::{Planned, needs, tile};
 use crate::tree::TreeArgs;
 use crate::values;
 
-/// How tiles are made, beside what a plan has of any program.
+/// How to make tiles: the program's own part of a plan.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Recipe {
@@ -32,8 +32,8 @@ pub struct Recipe {
     are_fields: bool,
     /// The code of the coordinate system in the EPSG list, which the tree keeps.
     system: Option<u16>,
-    /// How points are numbered; `None` if the inputs have more rows than there are numbers, where points are numbered
-    /// as they are kept.
+    /// How points are numbered; `None` if the inputs have more rows than there are numbers: then numbers count only the
+    /// kept points.
     numbering: Option<Numbering>,
 }
 

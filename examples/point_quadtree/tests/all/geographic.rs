@@ -96,10 +96,10 @@ fn what_is_no_longitude_and_latitude_is_refused_or_said() {
     std::fs::write(here.join("near.csv"), "lon,lat\n1,2\n3,5\n").unwrap();
     fails(&["near.csv", "--columns", "lon,lat", "--nearest=25,91,1"], &["--nearest", "91"]);
     let plan = [&["plan"], &far[..], &["--geographic", "--memory", "1GiB"]].concat();
-    PROGRAM.fails(here, &plan, &["3 95", "no longitudes"]);
+    PROGRAM.fails(here, &plan, &["3 95", "beyond longitudes"]);
     let said =
         PROGRAM.succeeds(here, &[&far[..], &["--nearest=3,90,1", "--device", "cpu"]].concat());
-    assert!(said.contains("note") && said.contains("no degrees"), "{said}");
+    assert!(said.contains("note") && said.contains("not degrees"), "{said}");
 }
 
 /// `ogrinfo` reads the system of GeoJSON that this program writes.

@@ -59,7 +59,9 @@ fn crowds_and_strays_are_said() {
     };
     let said = report("x,y\n5,5\n5,5\n5,5\n1,9\n", &[]);
     assert!(
-        said.contains("75.0% of the points lie in 1 leaf, each 4.7e-10 of the root wide"),
+        said.contains(
+            "75.0% of the points lie in 1 leaf of the deepest level, each 4.7e-10 of the root wide"
+        ),
         "{said}"
     );
     let mut points = String::from("x,y\n1e12,1e12\n");
@@ -307,8 +309,8 @@ fn points_in_polygons_are_named_by_their_rows_where_files_are_several() {
     ];
     assert_eq!(lines, wanted);
     // A saved tree does not know the files, and does not promise their rows.
-    assert!(succeeds(here, &["--help"]).contains("in which row of which file"));
-    assert!(!succeeds(here, &["ask", "--help"]).contains("row of which file"));
+    assert!(succeeds(here, &["--help"]).contains("file and row of each point"));
+    assert!(!succeeds(here, &["ask", "--help"]).contains("file and row of each point"));
     // The numbers of one file are its rows, from 0, and nothing else is said.
     succeeds(here, &[&["c.csv", "--overwrite"], &asked[..]].concat());
     let table = std::fs::read_to_string(here.join("found.csv")).unwrap();
@@ -352,7 +354,7 @@ fn the_number_of_a_point_is_its_row_also_where_rows_were_left_out() {
             .map(|near| (near["point"].as_u64().unwrap(), near["row"].as_str().map(str::to_owned)));
         let mut near: Vec<_> = near.collect();
         near.sort();
-        (near, report.to_string().contains("point numbers count the"))
+        (near, report.to_string().contains("a point's number"))
     };
     let row = |file: &str, row: u32| Some(format!("{file}.csv: row {row}"));
     let (near, is_noted) = run(&["b.csv"]);
@@ -628,7 +630,7 @@ fn what_is_wrong_is_said_in_one_line() {
         fails(here, &["points.csv", option, value], &[]);
     }
     // Where all distances are infinite none is the least.
-    fails(here, &["points.csv", "--nearest", "1e300,5,2"], &["--nearest 1e300,5e0", "so far"]);
+    fails(here, &["points.csv", "--nearest", "1e300,5,2"], &["--nearest 1e300,5e0", "too far"]);
     let little = ["points.csv", "--memory-budget", "1kB", "--device", "software"];
     fails(here, &little, &["1000 bytes of device memory"]);
 }

@@ -258,7 +258,7 @@ fn a_merge_says_that_lost_bins_tell_nothing_and_refuses_damaged_ones() {
     PROGRAM.fails(folder, &merge, &["bins-", "make the bins again"]);
     last.iter().zip(sound).for_each(|(path, bytes)| std::fs::write(path, bytes).unwrap());
     PROGRAM.succeeds(folder, &["bin", "plan.json", "--remove"]);
-    assert!(merged().contains("the plan has no bins any more"), "{}", merged());
+    assert!(merged().contains("the plan's bins are gone"), "{}", merged());
 }
 
 /// A header's bounds may be a rounding narrower than its points: none of these is lost without a word.

@@ -77,9 +77,9 @@ fn geoparquet_in_and_out_says_what_text_and_geojson_say() {
     let other = [(vec![], Shape::Polygons(vec![vec![ring(0.0, 5.0)]]))];
     write_geoparquet(&here.join("b.parquet"), &[], other, Some(&Crs::parse("EPSG:4326").unwrap()))
         .unwrap();
-    let words = ["b.parquet is in EPSG:4326, and the points are in EPSG:32631"];
+    let words = ["b.parquet is in EPSG:4326, but the points are in EPSG:32631"];
     PROGRAM.fails(here, &["p.parquet", "--polygons", "b.parquet"], &words);
-    let words = ["feature 0: a point is no polygon"];
+    let words = ["feature 0: a point is not a polygon"];
     PROGRAM.fails(here, &["p.parquet", "--polygons", "p.parquet"], &words);
 }
 

@@ -6,13 +6,13 @@ use terrain_grid::{Edges, Light, Product, ProductParams, SlopeUnit};
 
 use super::words::{elevation, positive, turn};
 
-/// How slopes and shades are taken.
+/// How slopes and shades are computed.
 #[derive(Args, Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[command(next_help_heading = "Slope and light")]
 pub struct LightArgs {
-    /// Factor on heights for slope and light, beside the factor that the units of the coordinate system give. A factor
-    /// of 2 doubles the relief. Give 0.3048 for heights in feet if the system does not say so
+    /// Factor on heights for slope and light, in addition to the factor from the units of the coordinate system. A
+    /// factor of 2 doubles the relief. Give 0.3048 for heights in feet if the system does not say so
     #[arg(long, value_name = "FACTOR", default_value_t = 1.0, value_parser = positive)]
     pub z_factor: f64,
     /// Where the light comes from, in degrees clockwise from north, from -360 to 360

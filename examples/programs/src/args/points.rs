@@ -16,12 +16,13 @@ use crate::inputs::Files;
 #[command(next_help_heading = "Points")]
 pub struct PointArgs {
     /// Point files (.las, .laz, .csv, .txt, .xyz, .parquet, .fgb, .gpkg, .shp), folders of them, patterns such as
-    /// "tiles/*.laz", catalogues of them (STAC .json, .vpc, tile indexes), or - for standard input. Built with the feature
-    /// http, COPC, LAZ and LAS by their addresses too (https://..). All are joined, and their coordinate systems must agree
+    /// "tiles/*.laz", catalogues of them (STAC .json, .vpc, tile indexes), or - for standard input. If the program was
+    /// built with the feature http, also the addresses of COPC, LAZ and LAS files (https://..). The program joins all
+    /// inputs; their coordinate systems must agree
     #[arg(value_name = "INPUT", help_heading = None)]
     pub inputs: Vec<PathBuf>,
-    /// A table's columns by name, or by number where no name is that number. If rows have geometries, these give x
-    /// and y, and z too if no column is called z
+    /// A table's columns by name, or by number if no column has that number as its name. If rows have geometries, these
+    /// give x and y, and z too if no column is called z
     #[arg(long, value_name = "X,Y,Z", default_value = "x,y,z")]
     pub columns: Columns,
     /// Keep only these classes, such as 2,9 (2 ground, 5 high vegetation, 6 building, 9 water) [default: all
@@ -31,20 +32,20 @@ pub struct PointArgs {
     /// Keep all, the first or the last returns of a pulse
     #[arg(long, value_name = "all|first|last", default_value = "all")]
     pub returns: Returns,
-    /// The result's extent, snapped outward to the resolution [default: that of the points]; points outside
-    /// count as far as they reach in
+    /// The result's extent, snapped outward to the resolution [default: the extent of the points]; points outside also
+    /// count where they are near enough
     #[arg(long, value_name = "XMIN,YMIN,XMAX,YMAX", allow_hyphen_values = true)]
     pub bounds: Option<Extent>,
     /// Coordinate system, such as EPSG:26910 or EPSG:26910+5703, in place of the one in the files
     #[arg(long)]
     pub crs: Option<String>,
-    /// What of catalogues is taken.
+    /// Which files the program takes from catalogues.
     #[command(flatten)]
     pub catalogues: CatalogueArgs,
 }
 
 impl PointArgs {
-    /// The files that the inputs mean; of catalogues those that meet the ground which counts.
+    /// The files that the inputs name; from catalogues, only those that overlap the ground that counts.
     ///
     /// # Errors
     /// The errors of [`Files::find`].

@@ -12,19 +12,19 @@ use super::words::nodata;
 #[derive(Args, Debug)]
 #[command(next_help_heading = "GeoTIFF")]
 pub struct RasterArgs {
-    /// What a GeoTIFF, and a table .xyz, holds where there is no value
+    /// The number that stands for a missing value, in a GeoTIFF and in a table .xyz
     #[arg(long, value_name = "VALUE", default_value_t = -9999.0, value_parser = nodata, allow_hyphen_values = true)]
     pub nodata: f32,
-    /// Write GeoTIFF cloud-optimised: overviews, statistics, and an order that is read in parts
+    /// Write a cloud-optimised GeoTIFF: with overviews and statistics, and in an order that readers can take in parts
     #[arg(long)]
     pub cog: bool,
-    /// How GeoTIFF and Zarr are packed: deflate (in Zarr as gzip), zstd, lzw (in Zarr as gzip) or none
+    /// The compression of GeoTIFF and Zarr: deflate (in Zarr gzip), zstd, lzw (in Zarr gzip) or none
     #[arg(long, value_name = "NAME", default_value = "deflate")]
     pub compress: Compression,
 }
 
 impl RasterArgs {
-    /// As geo-io takes them.
+    /// Returns the value for geo-io.
     pub fn options(&self) -> TiffOptions {
         TiffOptions { compression: self.compress, cloud_optimised: self.cog }
     }
@@ -49,7 +49,7 @@ impl Format {
     /// The formats that have several bands.
     pub const BANDS: [Self; 2] = [Self::GeoTiff, Self::Zarr];
 
-    /// The format that a name asks for, of those that an option has.
+    /// The format that a name means, among the formats of an option.
     pub fn of(option: &str, path: &Path, known: &[Self]) -> Result<Self> {
         let found = match ending(path).as_str() {
             "tif" | "tiff" => Some(Self::GeoTiff),

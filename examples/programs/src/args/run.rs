@@ -14,10 +14,10 @@ pub struct RunArgs {
     /// Replace output files that exist
     #[arg(long)]
     pub overwrite: bool,
-    /// auto, cpu, software or cuda:N; where tiles of a plan are made also cuda:all
+    /// auto, cpu, software or cuda:N; to make tiles of a plan also cuda:all
     #[arg(long, default_value = "auto")]
     pub device: DeviceChoice,
-    /// Threads of the CPU to work on [default: all]
+    /// Number of CPU threads [default: all]
     #[arg(long, value_name = "N", value_parser = threads)]
     pub threads: Option<usize>,
     /// Print nothing but errors
@@ -27,22 +27,22 @@ pub struct RunArgs {
     #[arg(long, conflicts_with = "quiet")]
     pub json: bool,
     // `program::run` looks for these two itself, before what else the command line must have.
-    /// Print a completion script (bash, elvish, fish, powershell or zsh) and end
+    /// Print a completion script (bash, elvish, fish, powershell or zsh) and exit
     #[arg(long, value_name = "SHELL", exclusive = true)]
     completions: Option<Shell>,
-    /// Print the manual page (roff) and end
+    /// Print the manual page (roff) and exit
     #[arg(long, action = ArgAction::SetTrue, exclusive = true)]
     man: bool,
 }
 
 impl RunArgs {
-    /// What becomes of output files that exist.
+    /// What happens to output files that exist.
     pub fn existing(&self) -> Existing {
         if self.overwrite { Existing::Replace } else { Existing::Refuse }
     }
 
-    /// The same for what a program makes up by itself, where nothing is given: that may be there already,
-    /// from the last time, if it is the same.
+    /// The same for files that a program writes unasked: such a file may exist from an earlier run, if its content is
+    /// the same.
     pub fn existing_example(&self) -> Existing {
         if self.overwrite { Existing::Replace } else { Existing::KeepSame }
     }

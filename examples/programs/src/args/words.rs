@@ -5,18 +5,18 @@ use std::str::FromStr;
 use geo_io::{CsvColumns, Number};
 use gpu_core::Bounds;
 
-/// A number, as an option has it; not NaN.
+/// A number in an option; not NaN.
 pub fn number(text: &str) -> Result<f64, String> {
     let value: Option<f64> = text.trim().parse().ok();
     value.filter(|v| !v.is_nan()).ok_or_else(|| format!("\"{text}\" is not a number"))
 }
 
-/// What stands for NODATA among floats of 32 bits: the one that a decimal rounds to, an infinity, or NaN.
+/// The f32 that stands for NODATA: the number that a decimal rounds to, an infinity, or NaN.
 pub fn nodata(text: &str) -> Result<f32, String> {
     let number = text.parse::<Number>().map_err(|error| error.to_string())?.to_f64();
     let value = number as f32;
     let is_there = value.is_finite() || !number.is_finite();
-    if is_there { Ok(value) } else { Err(format!("{text} is beyond the floats of 32 bits")) }
+    if is_there { Ok(value) } else { Err(format!("{text} is beyond the range of f32")) }
 }
 
 /// A finite number above 0.
@@ -45,7 +45,7 @@ pub fn count(text: &str) -> Result<usize, String> {
     value.ok_or_else(|| format!("\"{text}\" is not a whole number from 1 up"))
 }
 
-/// How many threads to work on. Of some ten thousand the system refuses one, at which the program would abort.
+/// The number of threads. With more than some ten thousand, the system refuses a thread, and the program would abort.
 pub fn threads(text: &str) -> Result<usize, String> {
     const MOST: usize = 4096;
     let value = count(text)?;
@@ -66,7 +66,11 @@ pub fn bytes(text: &str) -> Result<u64, String> {
         "m" | "mib" => f64::from(1 << 20),
         "g" | "gib" => f64::from(1 << 30),
         "t" | "tib" => 1024.0 * f64::from(1 << 30),
-        _ => return Err(format!("\"{unit}\" is no unit of bytes: use KiB, MiB, GiB, KB, MB, GB")),
+        _ => {
+            return Err(format!(
+                "\"{unit}\" is not a unit of bytes: use KiB, MiB, GiB, KB, MB, GB"
+            ));
+        }
     };
     // A cast from f64 saturates, so any product becomes a number of bytes.
     Ok((positive(digits)? * factor) as u64)
@@ -127,7 +131,7 @@ fn within(text: &str, least: f64, most: f64) -> Result<f64, String> {
 pub struct Columns(pub [String; 3]);
 
 impl Columns {
-    /// As geo-io takes them.
+    /// Returns the value for geo-io.
     pub fn names(&self) -> CsvColumns {
         CsvColumns::new(self.0.clone())
     }
@@ -152,10 +156,10 @@ impl Columns {
 /// Refuses names of a latitude and a longitude in the places of x and y.
 ///
 /// # Errors
-/// As said, with the names in the other order.
+/// The names are in the order latitude, longitude; the error gives the right order.
 pub fn require_x_first(x: &str, y: &str) -> Result<(), String> {
     match is_latitude(x) && is_longitude(y) {
-        true => Err(format!("x, the longitude, comes first, so give --columns {y},{x}")),
+        true => Err(format!("the longitude comes first: give --columns {y},{x}")),
         false => Ok(()),
     }
 }
@@ -185,7 +189,7 @@ impl FromStr for Columns {
     }
 }
 
-/// A comma-separated list of point classes.
+/// A list of point classes, separated by commas.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Classes(pub Vec<u8>);
 

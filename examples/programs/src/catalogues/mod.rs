@@ -1,9 +1,9 @@
 //! Catalogues: files that list other files and state where these lie.
 //!
 //! A catalogue is a STAC document ([`stac`]; a virtual point cloud `.vpc` is one) or a tile index ([`tile_index`]):
-//! polygons with a column of paths. Each becomes a list of [`Entry`]. [`Catalogue::choose`] takes the entries that meet
-//! the ground which the caller wants, and opens no other file. It compares what an entry states of its file with the
-//! file's header ([`stated`]).
+//! polygons with a column of paths. Each becomes a list of [`Entry`]. [`Catalogue::choose`] takes the entries that
+//! overlap the wanted ground, and opens no other file. It compares what an entry states of its file with the file's
+//! header ([`stated`]).
 
 mod stac;
 mod stated;
@@ -24,15 +24,15 @@ use stated::Stated;
 /// Options of the programs that take catalogues.
 #[derive(Args, Clone, Debug, Default)]
 pub struct CatalogueArgs {
-    /// The asset that is read of each item of a STAC catalogue or a .vpc [default: the only one with data]
+    /// The asset to read from each item of a STAC catalogue or a .vpc [default: the only asset with data]
     #[arg(long, value_name = "KEY")]
     pub asset: Option<String>,
-    /// The column of a tile index that has the paths of its files [default: location]
+    /// The column of a tile index with the paths of its files [default: location]
     #[arg(long, value_name = "NAME")]
     pub path_column: Option<String>,
 }
 
-/// What a program reads of the files of a catalogue.
+/// The content that a program reads from the files of a catalogue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Content {
     /// Point clouds, and tables of points.
@@ -52,9 +52,9 @@ pub struct Catalogue {
 
 /// A file that a catalogue lists.
 struct Entry {
-    /// What a message calls it, such as: item 3 ("tile_3").
+    /// Its name in messages, such as: item 3 ("tile_3").
     name: String,
-    /// The file, as the catalogue has it.
+    /// The file, as the catalogue names it.
     href: String,
     /// The folder that a relative path begins at.
     folder: PathBuf,
@@ -62,7 +62,7 @@ struct Entry {
 }
 
 impl Catalogue {
-    /// Reads a catalogue; `None` for a file that is none.
+    /// Reads a catalogue; `None` for another file.
     ///
     /// # Errors
     /// The catalogue is damaged, or an entry is: it has no file, the file of another entry, no asset or several assets
@@ -82,8 +82,8 @@ impl Catalogue {
                 return Ok(None);
             }
             None if content == Content::Points && tile_index::has_other_geometries(path) => bail!(
-                "{path} is GeoJSON with no polygon, so it is no tile index: turn points into another format, for example by \
-                 ogr2ogr points.fgb {path}",
+                "{path} is GeoJSON without polygons, so it is not a tile index: turn points into \
+                 another format, for example by ogr2ogr points.fgb {path}",
                 path = path.display()
             ),
             None => tile_index::entries(path, args.path_column.as_deref())?,
@@ -100,14 +100,14 @@ impl Catalogue {
         for entry in &self.entries {
             if let Some(first) = places.insert(entry.place(), &entry.name) {
                 let (path, href, name) = (self.path.display(), &entry.href, &entry.name);
-                bail!("{path}: {first} and {name} are of one file, {href}: remove one of them");
+                bail!("{path}: {first} and {name} both name the file {href}: remove one of them");
             }
         }
         Ok(())
     }
 
-    /// Chooses the files that meet the ground which counts, in the order of the catalogue, and holds their headers
-    /// against what the catalogue states. `given` is the system that the caller takes in place of the files' own.
+    /// Chooses the files that overlap the wanted ground, in the order of the catalogue, and compares their headers with
+    /// the catalogue. `given` is the system that the caller takes in place of the files' own.
     ///
     /// # Errors
     /// No file meets the ground; of those that do, one is missing, its server does not give it, or its header contradicts
@@ -131,7 +131,7 @@ impl Catalogue {
             });
             let (count, path) = (self.entries.len(), self.path.display());
             bail!(
-                "none of the {count} files of {path} meets the ground {ground} of --bounds{hint}"
+                "none of the {count} files of {path} overlaps the ground {ground} of --bounds{hint}"
             );
         }
         let is_part = ground.is_some();
@@ -152,7 +152,7 @@ impl Catalogue {
         self.entries.len()
     }
 
-    /// Whether it lists none, which no catalogue does that was read.
+    /// Whether it lists no files: never true for a catalogue that was read.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
@@ -192,7 +192,7 @@ impl Entry {
         let is_remote = href.contains("://") && !href.starts_with("file://");
         ensure!(
             !is_remote && !href.starts_with("/vsi"),
-            "{href} is not on this machine: download it, and let the catalogue name the copy"
+            "{href} is not on this machine: download it, and change the catalogue to name the copy"
         );
         let path = self.path();
         if path.exists() {

@@ -15,10 +15,10 @@ use super::stated::{Stated, bounds_of, corners};
 use super::{Content, Entry, plain};
 use crate::args::ending;
 
-/// Reads a STAC document; `None` for JSON that is none.
+/// Reads a STAC document; `None` for other JSON.
 ///
 /// # Errors
-/// The file cannot be read, or is no JSON.
+/// The file cannot be read, or is not JSON.
 pub fn document(path: &Path) -> Result<Option<Value>> {
     let name = || path.display().to_string();
     let text =
@@ -34,7 +34,7 @@ pub fn document(path: &Path) -> Result<Option<Value>> {
 /// Reads the entries of a document, and of those that it links to.
 ///
 /// # Errors
-/// What is wrong with which item or link.
+/// Says which item or link is wrong, and what is wrong with it.
 pub fn entries(
     path: &Path,
     document: Value,
@@ -62,7 +62,7 @@ pub fn entries(
     Ok(found.entries)
 }
 
-/// What was found so far.
+/// The entries found so far.
 struct Found<'a> {
     /// The document that the user gives.
     root: &'a Path,
@@ -134,7 +134,10 @@ impl Found<'_> {
         match data[..] {
             [(_, asset)] => Ok(asset),
             [] => {
-                bail!("no asset of it has {what}: name one by --asset; its assets are {}", keys())
+                bail!(
+                    "none of its assets has {what}: name one by --asset; its assets are {}",
+                    keys()
+                )
             }
             _ => {
                 let keys: Vec<&str> = data.iter().map(|(key, _)| key.as_str()).collect();
@@ -202,7 +205,7 @@ fn stated(item: &Value, asset: &Map<String, Value>) -> Result<Stated> {
     };
     let whole = |key: &str| get(key).map(|value| (value, value.as_u64()));
     let points = match whole("pc:count") {
-        Some((value, None)) => bail!("pc:count is {value}, which is no number of points"),
+        Some((value, None)) => bail!("pc:count is {value}, which is not a number of points"),
         found => found.and_then(|(_, count)| count),
     };
     let size = match get("proj:shape").map(|value| (value, numbers(value))) {

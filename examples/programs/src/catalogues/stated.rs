@@ -31,8 +31,8 @@ pub struct Stated {
 }
 
 impl Stated {
-    /// Whether the file may have something on a ground, which is in the system `given`, or else in the file's own. True
-    /// where nothing that is stated tells.
+    /// Whether the file may overlap a ground, which is in the system `given`, or else in the file's own. True if the
+    /// statements do not tell.
     pub fn meets(&self, ground: &Bounds, given: Option<&Crs>) -> bool {
         let footprint = || self.usable_footprint(given).map(|(bounds, _)| *bounds);
         let Some(b) = self.bounds.or_else(footprint) else { return true };
@@ -53,8 +53,8 @@ impl Stated {
         }
     }
 
-    /// Holds the header of the file against what is stated; tables and arrays have no header that would tell. `given`
-    /// is a system that counts in place of the file's, and `is_part` says that the file was chosen by where it lies.
+    /// Compares the header of the file with the statements; tables and arrays have no such header. `given` is a system
+    /// that counts in place of the file's, and `is_part` says that the file was chosen by where it lies.
     ///
     /// # Errors
     /// An error that says what is wrong with the file, and a contradiction, with both values.
@@ -91,7 +91,7 @@ impl Stated {
     fn require_points(&self, path: &Path, header: &Header) -> Result<()> {
         let (path, found) = (path.display(), header.points);
         match self.points.filter(|&stated| stated != found) {
-            Some(stated) => bail!("pc:count is {stated}, and {path} has {found} points"),
+            Some(stated) => bail!("pc:count is {stated}, but {path} has {found} points"),
             None => Ok(()),
         }
     }
@@ -107,7 +107,8 @@ impl Stated {
         if let Some((columns, rows)) = self.size.filter(|&stated| stated != size) {
             let (width, height) = size;
             bail!(
-                "proj:shape is {rows} rows of {columns} columns, and {path} has {height} of {width}"
+                "proj:shape is {rows} rows of {columns} columns, but {path} has {height} rows of \
+                 {width}"
             );
         }
         let (Some(stated), Some(place)) = (self.transform, place) else { return Ok(()) };
@@ -120,7 +121,7 @@ impl Stated {
         };
         ensure!(
             [(0.0, 0.0), (width, 0.0), (0.0, height)].iter().all(is_near),
-            "proj:transform is {stated:?} in the order of GDAL's geotransform, and that of {path} is {:?}",
+            "proj:transform is {stated:?} in the order of GDAL's geotransform, but {path} has {:?}",
             place.transform
         );
         Ok(())
@@ -135,7 +136,7 @@ impl Stated {
             && b.max_x <= stated.max_x + slack
             && b.max_y <= stated.max_y + slack;
         let path = path.display();
-        ensure!(is_within, "its box (proj:bbox) is {stated}, and {path} lies beyond it, at {b}");
+        ensure!(is_within, "its box (proj:bbox) is {stated}, but {path} reaches beyond it, at {b}");
         Ok(())
     }
 
@@ -147,7 +148,8 @@ impl Stated {
             && let Err(difference) = stated.compare(crs)
         {
             bail!(
-                "it states the system {stated}, and {path} is in {crs} ({difference}): mend the one that is wrong, or give --crs"
+                "it states the system {stated}, but {path} is in {crs} ({difference}): correct \
+                 the wrong one, or give --crs"
             );
         }
         let by_footprint = is_part && self.bounds.is_none();
@@ -155,7 +157,8 @@ impl Stated {
             && let Err(difference) = stated.compare(crs)
         {
             bail!(
-                "its footprint is in {stated}, and {path} is in {crs} ({difference}): give --crs {crs} to ignore footprints"
+                "its footprint is in {stated}, but {path} is in {crs} ({difference}): give --crs \
+                 {crs} to ignore footprints"
             );
         }
         Ok(())

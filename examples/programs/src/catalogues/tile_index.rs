@@ -17,12 +17,12 @@ const LOCATION: &str = "location";
 /// The column of the system of each file, which both programs write if asked.
 const SYSTEM: &str = "srs";
 
-/// Whether a table may be a tile index: its first geometry is a polygon. What is wrong with the table its reader says.
+/// Whether a table may be a tile index: its first geometry is a polygon. The reader of the table reports its errors.
 pub fn is_one(path: &Path) -> bool {
     geo_io::begins_with_polygon(path).unwrap_or(false)
 }
 
-/// Whether a table is sound and its first geometry is another than a polygon.
+/// Whether a table is sound and its first geometry is not a polygon.
 pub fn has_other_geometries(path: &Path) -> bool {
     let first =
         geo_io::read_features(path).ok().and_then(|of| of.shapes.into_iter().flatten().next());
@@ -69,7 +69,8 @@ fn column_of(row: &Properties, asked: Option<&str>) -> Result<String> {
     found.map(|name| (*name).to_owned()).with_context(|| {
         let columns = names.join(", ");
         format!(
-            "a tile index needs a column of paths, and none is called \"{wanted}\": name it by --path-column; its columns are {columns}"
+            "a tile index needs a column of paths, but no column is called \"{wanted}\": name it \
+             by --path-column; its columns are {columns}"
         )
     })
 }
@@ -79,14 +80,14 @@ fn path_of(row: &Properties, column: &str) -> Result<String> {
     match row.get(column) {
         Some(Value::String(text)) if !text.trim().is_empty() => Ok(text.trim().to_owned()),
         None | Some(Value::Null | Value::String(_)) => bail!("its column \"{column}\" is empty"),
-        Some(other) => bail!("its column \"{column}\" has {other}, which is no path"),
+        Some(other) => bail!("its column \"{column}\" has {other}, which is not a path"),
     }
 }
 
 /// Where a polygon lies.
 fn footprint(shape: &Shape) -> Result<Bounds> {
     let Shape::Polygons(polygons) = shape else {
-        bail!("its geometry is no polygon: a tile index has the ground of each file");
+        bail!("its geometry is not a polygon: a tile index states the ground of each file as one");
     };
     let vertices = polygons.iter().flatten().flatten().copied();
     bounds_of(vertices).context("its polygon has no vertices")
@@ -137,11 +138,11 @@ mod tests {
             (feature(r#"{"location": null}"#), "feature 1: its column \"location\" is empty"),
             (feature(r#"{"location": " "}"#), "feature 1: its column \"location\" is empty"),
             (feature("{}"), "feature 1: its column \"location\" is empty"),
-            (feature(r#"{"location": 5}"#), "has 5, which is no path"),
+            (feature(r#"{"location": 5}"#), "has 5, which is not a path"),
             (
                 r#"{"type": "Feature", "properties": {"location": "b"}, "geometry": {"type": "Point", "coordinates": [1, 2]}}"#
                     .to_owned(),
-                "feature 1: its geometry is no polygon",
+                "feature 1: its geometry is not a polygon",
             ),
         ] {
             let error = read("a.json", &index(&[good.clone(), row]), None).err().unwrap();

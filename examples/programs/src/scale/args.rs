@@ -18,9 +18,9 @@ pub enum PointCommand<P: Args, M: Args> {
     Plan(Box<P>),
     /// Read the points of a plan once and put them on disk in bins, so that no tile unpacks the inputs again
     Bin(BinArgs),
-    /// Make one tile of a plan, or all that are not there yet
+    /// Make one tile of a plan, or all tiles that are still missing
     Run(RunTileArgs),
-    /// Put the tiles of a plan together
+    /// Merge the tiles of a plan
     Merge(M),
 }
 
@@ -79,7 +79,7 @@ impl BudgetArgs {
         match error {
             Error::Side { .. } => anyhow::anyhow!("--tile-size: {error}"),
             Error::Budget { memory: Memory::Host, .. } if self.cards > 1 => {
-                anyhow::anyhow!("--memory, shared by {} cards: {error}", self.cards)
+                anyhow::anyhow!("--memory, which {} cards share: {error}", self.cards)
             }
             Error::Budget { memory: Memory::Host, .. } => anyhow::anyhow!("--memory: {error}"),
             Error::Budget { memory: Memory::Device, .. } => {
@@ -90,7 +90,7 @@ impl BudgetArgs {
     }
 }
 
-/// Which tiles are made, and how.
+/// Which tiles to make, and how.
 #[derive(Args, Debug)]
 #[group(id = "which", required = true, multiple = false, args = ["tile", "all"])]
 pub struct RunTileArgs {
@@ -109,7 +109,7 @@ pub struct RunTileArgs {
     pub run: RunArgs,
 }
 
-/// Which plan's points are put into bins.
+/// The plan whose points go into bins.
 #[derive(Args, Debug)]
 pub struct BinArgs {
     /// The plan
@@ -123,7 +123,7 @@ pub struct BinArgs {
     pub run: RunArgs,
 }
 
-/// What is put together of a surface in tiles, and where it goes.
+/// The outputs of merging a surface in tiles.
 #[derive(Args, Debug)]
 pub struct MergeArgs {
     /// The plan

@@ -1,9 +1,9 @@
-//! The bins of a plan: its points, read once and put where a tile finds its own.
+//! The bins of a plan: a copy of its points in which each tile finds its own points quickly.
 //!
-//! A tile that reads the inputs unpacks the whole of each file that it meets. Bins are made in one pass over all
-//! inputs. From the bins a tile reads little more than its own points. They have the order of the inputs, so the tile
-//! has the same bits. The bins lie in the folder `bins-ID` beside the plan until the user removes them. A job that was
-//! killed goes on after its last whole file.
+//! A tile that reads the inputs must decompress each file that it touches. Bins are made in one pass over all inputs.
+//! From the bins a tile reads little more than its own points. They have the order of the inputs, so the tile has the
+//! same bits. The bins lie in the folder `bins-ID` beside the plan until the user removes them. A job that was killed
+//! continues after its last complete file.
 
 use std::path::{Path, PathBuf};
 
@@ -31,10 +31,10 @@ const A_POINT_READ: u64 = 150;
 /// Points that a reader of one input reads at once, at least and at most.
 const READ_AT_ONCE: (u64, u64) = (1 << 13, 1 << 22);
 
-/// Makes the bins of a plan, or what of them is not there; or removes them.
+/// Makes the missing bins of a plan, or removes all bins.
 ///
 /// # Errors
-/// What is wrong with the plan, an input, or a file that cannot be written, which is named.
+/// The plan or an input is damaged, or a file cannot be written; the error names the file.
 pub fn bin<R: PointRecipe>(args: &BinArgs) -> Result<()> {
     let planned = Planned::<R>::read(&args.plan)?;
     if args.remove {
@@ -70,7 +70,8 @@ pub fn bin<R: PointRecipe>(args: &BinArgs) -> Result<()> {
 fn two_at_once(program: &str, error: anyhow::Error) -> anyhow::Error {
     match error.downcast_ref::<geo_io::Error>() {
         Some(geo_io::Error::Exists { path }) => anyhow!(
-            "{} was written by another {program} bin of this plan meanwhile: when that has ended, run this again to complete the bins",
+            "another {program} bin of this plan has written {} at the same time: when it has \
+             ended, run this again to complete the bins",
             path.display()
         ),
         _ => error,
@@ -112,7 +113,8 @@ fn fill<R: PointRecipe>(
         usize::try_from(begin.input).ok().and_then(|first| planned.plan.inputs().get(first..));
     let mut rest = rest.with_context(|| {
         format!(
-            "{} goes on behind the last input of the plan: remove it with --remove, and begin again",
+            "{} has points beyond the last input of the plan: remove it with --remove, and begin \
+             again",
             planned.bins.display()
         )
     })?;

@@ -1,4 +1,4 @@
-//! What a plan of points is made from.
+//! The input of a plan of points.
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ use crate::cloud::without_points;
 use crate::report::Report;
 use crate::systems::{Shared, require_on_globe};
 
-/// What the headers of the inputs say; of tables, which have none, the points.
+/// The contents of the inputs' headers; for tables, which have no header, the same from their points.
 pub struct Headers {
     /// The inputs that have points.
     pub inputs: Vec<Input>,
@@ -22,15 +22,15 @@ pub struct Headers {
     pub firsts: Vec<u64>,
     /// Rows of all inputs.
     pub rows: u64,
-    /// The lowest and the highest value, where all headers say.
+    /// The lowest and the highest value, if all headers state them.
     range: Option<[f64; 2]>,
-    /// The same of each further value.
+    /// The range of each further value.
     ranges: Vec<Option<[f64; 2]>>,
     /// Where the points lie.
     pub bounds: Bounds,
     /// The coordinate system, as given or as all inputs name it.
     pub crs: Option<Crs>,
-    /// What the user should know.
+    /// Notes for the user.
     pub notes: Vec<String>,
 }
 
@@ -55,7 +55,7 @@ impl Headers {
             let name = path.display();
             ensure!(
                 !is_pipe,
-                "a plan needs files, since its tiles read them later: {name} is none"
+                "a plan needs files, since its tiles read them later: {name} is not a file"
             );
         }
         let given = points.crs()?;
@@ -89,7 +89,7 @@ impl Headers {
             }
             let bounds = header.bounds.with_context(|| {
                 let why = header.notes.last().map_or("its header does not say", String::as_str);
-                format!("{}: where its points lie a plan cannot know: {why}", path.display())
+                format!("{}: a plan cannot know where its points lie: {why}", path.display())
             })?;
             all = Some(all.map_or(bounds, |all| joined(all, bounds)));
             let rank = if is_ordered { i as u32 } else { 0 };
@@ -108,19 +108,18 @@ impl Headers {
     /// # Errors
     /// The headers do not say.
     pub fn range(&self) -> Result<[f64; 2]> {
-        self.range.context(
-            "the headers do not say between which heights the points lie: a tile cannot know",
-        )
+        self.range
+            .context("the headers do not state the range of heights, so a tile cannot know it")
     }
 
-    /// The lowest and the highest of each further value, whose names are given.
+    /// Returns the lowest and the highest of each further value, given their names.
     ///
     /// # Errors
-    /// The name of one of which neither the files nor their format say.
+    /// The name of a value whose range neither the files nor their format state.
     pub fn ranges(&self, names: &[String]) -> Result<Vec<[f64; 2]>> {
         let range = |(range, name): (&Option<[f64; 2]>, &String)| {
             range.with_context(|| {
-                format!("neither headers nor the format say between what {name} lies: a tile cannot know")
+                format!("neither the headers nor the format state the range of {name}, so a tile cannot know it")
             })
         };
         self.ranges.iter().zip(names).map(range).collect()
@@ -156,7 +155,7 @@ fn header(path: &Path, (points, columns): (&PointArgs, &CsvColumns)) -> Result<O
     Ok((Header { points: count, bounds, heights, crs, notes }, cloud.ranges, cloud.tally.read))
 }
 
-/// The least rectangle that holds two.
+/// Returns the smallest rectangle that holds both.
 pub fn joined(a: Bounds, b: Bounds) -> Bounds {
     Bounds {
         min_x: a.min_x.min(b.min_x),

@@ -1,4 +1,4 @@
-//! The files that a plan was made with.
+//! The input files of a plan.
 
 use std::path::Path;
 use std::time::{Duration, UNIX_EPOCH};
@@ -6,8 +6,8 @@ use std::time::{Duration, UNIX_EPOCH};
 use anyhow::{Context, Result, bail, ensure};
 use tile_plan::{Input, Stamp};
 
-/// Returns the stamp by which a later run recognizes a file: its length, and the time of its last change or, on a
-/// server, its version. The stamp of a virtual raster has the length of the raster and its sources, and the time of
+/// Returns the stamp of a file, by which a later run recognises it: its length, and the time of its last change or, on
+/// a server, its version. The stamp of a virtual raster has the length of the raster and its sources, and the time of
 /// their last change.
 ///
 /// # Errors
@@ -29,7 +29,7 @@ pub fn stamp(path: &Path) -> Result<Stamp> {
     Ok(Stamp { bytes, seconds: last.as_secs() as i64 ^ versions, nanoseconds: last.subsec_nanos() })
 }
 
-/// The name of a file, by which it is found from any folder.
+/// Returns an absolute name of a file, which is valid from any folder.
 ///
 /// # Errors
 /// The file is not there, or its name is not UTF-8.
@@ -40,14 +40,14 @@ pub fn name(path: &Path) -> Result<String> {
     let place = path.canonicalize().with_context(|| path.display().to_string())?;
     match place.to_str() {
         Some(name) => Ok(name.to_owned()),
-        None => bail!("{}: a plan takes names in UTF-8 alone", path.display()),
+        None => bail!("{}: a plan takes only names in UTF-8", path.display()),
     }
 }
 
-/// Refuses an input that is not the file that was planned with.
+/// Refuses an input that has changed since the plan was made.
 ///
 /// # Errors
-/// As stated above.
+/// In the case that the summary names.
 pub fn require_unchanged(input: &Input) -> Result<()> {
     let now = stamp(Path::new(&input.path))?;
     let path = &input.path;

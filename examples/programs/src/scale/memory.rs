@@ -1,13 +1,13 @@
 //! The memory of the tiles in work.
 //!
-//! A tile takes some while it is read and waits to be made, more while it is made, and less again while it is
-//! written. A reader is let in where its tile fits beside those in work *and* whichever of the tiles that wait may
-//! still grow to what its making takes. So one that waits can always be made when those being made and written are
-//! done, and nobody waits for ever.
+//! A tile takes some memory while it is read and waits, more while it is made, and less again while it is written. A
+//! reader may start if its tile fits beside the tiles in work, *and* if any one waiting tile can still grow to the
+//! memory that making it takes. So a waiting tile can always be made after the tiles in work are done, and no tile
+//! waits for ever.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// What a program takes whatever its tiles.
+/// The memory that a program takes in addition to tiles.
 pub const FIXED: u64 = 64 << 20;
 
 /// Bytes of a tile at each step, beside [`FIXED`].
@@ -32,7 +32,7 @@ pub(super) struct Memory {
 struct State {
     /// By all tiles in work.
     held: u64,
-    /// What each tile that is read or waits will take more when it is made.
+    /// How much more memory each tile that is read or waits will take while it is made.
     growths: Vec<u64>,
 }
 
@@ -79,12 +79,12 @@ impl Memory {
     }
 }
 
-/// What a tile in work holds, until it is dropped.
+/// The memory that a tile in work reserves; dropping it frees the memory.
 pub(super) struct Share<'a> {
     memory: &'a Memory,
     needs: Needs,
     held: u64,
-    /// What it will take more to be made.
+    /// How much more memory making it will take.
     growth: Option<u64>,
 }
 

@@ -1,8 +1,8 @@
 //! Rasters larger than memory, in tiles.
 //!
-//! `plan` writes a value that holds all that decides the result. `run` makes its tiles, each a job that can be done
-//! anywhere, in any order and again. `merge` puts the tiles together. What a tile is, and how it is read, made and
-//! written, is the program's part ([`Recipe`]). This module has what is the same for all programs:
+//! `plan` writes a plan, which holds everything that decides the result. `run` makes its tiles, each a job that can be
+//! done anywhere, in any order and again. `merge` puts the tiles together. Each program defines its tiles, and how to
+//! read, make and write them ([`Recipe`]). This module has the parts that all programs share:
 //!
 //! - the plan's file, and the check that inputs did not change;
 //! - the run of many tiles over the devices, within the memory of the plan;

@@ -10,10 +10,10 @@ use tile_plan::{Plan, Tile};
 
 use super::{Planned, Recipe};
 
-/// Refuses a plan of which files of tiles are missing.
+/// Refuses a plan if files of its tiles are missing.
 ///
 /// # Errors
-/// How many tiles are, and the first.
+/// How many tiles are missing, and the first of them.
 pub fn require_all<R: Recipe>(planned: &Planned<R>) -> Result<()> {
     let all = planned.plan.tiles().len();
     let lacks = |&number: &usize| {
@@ -63,7 +63,7 @@ pub struct Mosaic<'a, F> {
 }
 
 impl<'a, F> Mosaic<'a, F> {
-    /// Of tiles whose files `open` opens, by number.
+    /// Makes a mosaic of tiles; `open` opens the file of a tile by its number.
     pub fn new(plan: &'a Plan, open: &'a dyn Fn(usize) -> geo_io::Result<F>) -> Self {
         Self { plan, open, files: HashMap::new() }
     }

@@ -1,4 +1,4 @@
-//! A plan that has been read, and where its tiles are.
+//! A plan that has been read, and the place of its tiles.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -17,22 +17,22 @@ use super::Needs;
 pub trait Recipe: Serialize + DeserializeOwned + Sync {
     /// The program.
     const PROGRAM: &'static str;
-    /// A later version that makes tiles otherwise has another number.
+    /// A later version that makes tiles differently must have another number.
     const VERSION: u32;
-    /// What is read for a tile.
+    /// The data that are read for a tile.
     type Read: Send;
     /// What a tile is made of.
     type Made: Send;
 
-    /// Refuses a plan of which what all tiles are made of is not there yet: one line, in place of one for each tile.
+    /// Refuses a plan if data that all tiles need are missing, so that one line replaces an error for each tile.
     ///
     /// # Errors
-    /// As stated above.
+    /// In the case that the summary names.
     fn require_ready(_planned: &Planned<Self>) -> Result<()> {
         Ok(())
     }
 
-    /// The Zarr array that tiles are chunks of; `None` where each has files of its own.
+    /// The Zarr array whose chunks are the tiles; `None` if each tile has its own files.
     fn zarr(&self) -> Option<&str> {
         None
     }
@@ -71,26 +71,26 @@ pub trait Recipe: Serialize + DeserializeOwned + Sync {
     fn write(planned: &Planned<Self>, number: usize, made: Self::Made) -> Result<()>;
 }
 
-/// What a plan holds beside what it has of any program.
+/// The program's own part of a plan.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Held<R> {
     program: String,
     version: u32,
-    /// The most bytes of all tiles in work; `None` for what is free where they are made.
+    /// The most bytes of all tiles in work; `None` for the free memory of the machine that makes them.
     memory: Option<u64>,
     recipe: R,
 }
 
-/// A plan that has been read, and where its tiles are.
+/// A plan that has been read, and the place of its tiles.
 pub struct Planned<R> {
     /// The plan.
     pub plan: Plan,
-    /// What tells it from any other ([`Plan::id`]).
+    /// The plan's id, which tells it from any other plan ([`Plan::id`]).
     pub id: String,
     /// How its tiles are made.
     pub recipe: R,
-    /// The most bytes of all tiles in work; `None` for what is free where they are made.
+    /// The most bytes of all tiles in work; `None` for the free memory of the machine that makes them.
     pub memory: Option<u64>,
     /// The folder of the tiles.
     pub folder: PathBuf,
@@ -111,7 +111,7 @@ impl<R: Recipe> Planned<R> {
     /// Reads a plan, which must be one of this program's.
     ///
     /// # Errors
-    /// The file cannot be read, is no plan, or is another program's.
+    /// The file cannot be read, is not a plan, or is another program's.
     pub fn read(path: &Path) -> Result<Self> {
         let name = path.display();
         let failed = |reason| geo_io::Error::Read { path: path.to_owned(), reason };
@@ -130,11 +130,12 @@ impl<R: Recipe> Planned<R> {
 
     fn of(plan: &Plan) -> Result<Held<R>> {
         let (held, name, known) = (plan.program(), R::PROGRAM, R::VERSION);
-        ensure!(held["program"] == name, "this plan is not one of {name}'s");
+        ensure!(held["program"] == name, "another program than {name} made this plan");
         let version = held["version"].as_u64().unwrap_or(0);
         ensure!(
             version == u64::from(known),
-            "this plan has version {version}, and this {name} reads version {known}: make the plan again"
+            "this plan has version {version}, but this {name} reads version {known}: make the \
+             plan again"
         );
         Held::deserialize(held).context("this plan is damaged")
     }
@@ -151,8 +152,8 @@ impl<R: Recipe> Planned<R> {
         }
     }
 
-    /// Checks, before long work begins, that each output of `merge` is a file of its own. An output may be neither
-    /// the plan, nor a file that the plan was made of, nor a tile: `--overwrite` would replace it.
+    /// Checks, before long work begins, that each output of `merge` is a separate file. An output must not be the plan,
+    /// an input of the plan or a tile, since `--overwrite` would replace it.
     ///
     /// # Errors
     /// Two names mean one file.
@@ -184,7 +185,7 @@ impl<R: Recipe> Planned<R> {
     }
 }
 
-/// The name of the folder of a plan's tiles, beside the plan: another plan's are never taken for them.
+/// The name of the folder of a plan's tiles, beside the plan, which differs for each plan.
 pub fn folder_name(plan: &Plan) -> String {
     format!("tiles-{}", plan.id())
 }

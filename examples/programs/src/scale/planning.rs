@@ -1,4 +1,4 @@
-//! Making a plan: what is the same for every program.
+//! Makes a plan: the part that all programs share.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -23,10 +23,10 @@ pub struct Planning<'a> {
 }
 
 impl<'a> Planning<'a> {
-    /// Checks that the plan can be written, and over none of the files that are read.
+    /// Checks that the plan can be written, and does not replace a file that the program reads.
     ///
     /// # Errors
-    /// As stated above.
+    /// In the case that the summary names.
     pub fn begin(read: &[PathBuf], output: &'a PathBuf, run: &'a RunArgs) -> Result<Self> {
         geo_io::check_distinct(read, &[output.as_path()])?;
         geo_io::check_output(Output { path: output, existing: run.existing() })?;

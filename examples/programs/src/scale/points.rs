@@ -31,7 +31,7 @@ impl Selection {
         Self { columns: args.columns.0.clone(), classes, returns: args.returns.to_string() }
     }
 
-    /// Which points are kept, of those within bounds.
+    /// Which points within bounds to keep.
     ///
     /// # Errors
     /// The recipe was changed by hand.
@@ -46,12 +46,12 @@ impl Selection {
     }
 }
 
-/// A recipe whose tiles are made of points.
+/// A recipe whose tiles are made from points.
 pub trait PointRecipe: Recipe {
-    /// Which points of the inputs are kept.
+    /// Which points of the inputs to keep.
     fn selection(&self) -> &Selection;
 
-    /// Which points are kept, of those within bounds.
+    /// Which points within bounds to keep.
     ///
     /// # Errors
     /// The recipe was changed by hand.
@@ -64,13 +64,12 @@ pub trait PointRecipe: Recipe {
         self.selection().columns()
     }
 
-    /// Whether a tile may find that it needs points beyond its ground: then bins have all points.
+    /// Whether a tile may need points beyond its ground; then bins must have all points.
     fn reads_beyond(&self) -> bool {
         false
     }
 
-    /// The number of the first row of each input. If it is there, bins hold the number of each point's row, behind its
-    /// values.
+    /// The number of the first row of each input. If set, bins hold the number of each point's row, after its values.
     fn first_rows(&self) -> Option<&[u64]> {
         None
     }
@@ -81,9 +80,9 @@ pub trait PointRecipe: Recipe {
     }
 }
 
-/// Reads the points of a ground, from the plan's bins if they are whole, and otherwise from the inputs that meet it.
-/// Points at one place keep the order of the inputs. Their coordinate system is the plan's. The ground is a tile's, or
-/// a larger one if the recipe says that tiles may need it.
+/// Reads the points of a ground, from the plan's bins if they are complete, and otherwise from the inputs that overlap
+/// it. Points at one place keep the order of the inputs. Their coordinate system is the plan's. The ground is a tile's,
+/// or a larger one if the recipe says that tiles may need it.
 ///
 /// # Errors
 /// An input has changed. Or an input, or a file of the bins, cannot be read.
@@ -174,11 +173,7 @@ fn require_within(input: &Input, strays: &Strays, slack: f64) -> Result<()> {
         && b.max_x <= all.max_x + slack
         && b.min_y >= all.min_y - slack
         && b.max_y <= all.max_y + slack;
-    ensure!(
-        is_within,
-        "{}: {strays}: tiles are planned by these, so have the header written anew",
-        input.path
-    );
+    ensure!(is_within, "{}: {strays}: the plan relies on the header, so correct it", input.path);
     Ok(())
 }
 
@@ -186,8 +181,8 @@ fn require_within(input: &Input, strays: &Strays, slack: f64) -> Result<()> {
 const AT_ONCE: u64 = 1 << 17;
 const PER_PART: u64 = 8;
 
-/// Gives all points of a plan to `take`, in the order of the inputs: `most` at a time, and the rest at the end. They
-/// come from the plan's bins if these are whole, and otherwise from the inputs. The parts are the same.
+/// Passes all points of a plan to `take`, in the order of the inputs: `most` at a time, and the rest at the end. They
+/// come from the plan's bins if these are complete, and otherwise from the inputs. The parts are the same.
 ///
 /// # Errors
 /// The errors of [`read_points`] and of `take`.
@@ -291,10 +286,10 @@ pub fn bounds_of(plan: &Plan) -> Option<Bounds> {
 }
 
 impl<R: Recipe> Planned<R> {
-    /// The plan's bins, where they are whole.
+    /// Returns the plan's bins, if they are complete.
     ///
     /// # Errors
-    /// What is wrong with them, and what mends it.
+    /// Says what is wrong with the bins, and how to repair them.
     pub fn open_bins(&self) -> Result<Option<Bins>> {
         Bins::open(&self.bins, &self.id).map_err(|error| self.with_mend(error.into()))
     }

@@ -7,7 +7,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Job {
     pub number: usize,
-    /// Whether a card was lost over it.
+    /// Whether a card was lost while making it.
     pub is_second: bool,
 }
 

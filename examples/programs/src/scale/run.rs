@@ -3,9 +3,9 @@
 //! A tile's files appear whole or not at all, and have the same bytes whenever they are made. So a job may be killed at
 //! any moment and run again, and two that make the same tile do no harm.
 //!
-//! Many tiles go through three threads a card: one reads the next tile while another makes one on the card and a third
-//! writes the last. Readers take tiles from one queue, so a faster card makes more. The tiles in work fit the memory of
-//! the plan ([`Memory`]), even if that allows only a few. A card that fails every call is lost: its tile goes to
+//! Each card has three threads: one reads the next tile while another makes a tile on the card and the third writes the
+//! previous tile. Readers take tiles from one queue, so a faster card makes more. The tiles in work fit the memory of
+//! the plan ([`Memory`]), even if that allows only a few. A card that fails every call counts as lost: its tile goes to
 //! another card, once.
 
 use std::collections::BTreeSet;
@@ -26,7 +26,7 @@ use crate::program;
 use crate::report::Report;
 use crate::stages::Stages;
 
-/// Makes one tile, or all that are not there.
+/// Makes one tile, or all missing tiles.
 ///
 /// # Errors
 /// The plan or a device cannot be used. With one tile, the error of that tile. With all tiles, the tiles that are
@@ -37,7 +37,10 @@ pub fn run<R: Recipe>(args: &RunTileArgs) -> Result<()> {
     if let Some(number) = args.tile {
         planned.tile(number)?;
         let is_several = matches!(choice, DeviceChoice::AllCuda | DeviceChoice::AllSoftware);
-        ensure!(!is_several, "--device {choice} is all devices, and a tile needs one: give --all");
+        ensure!(
+            !is_several,
+            "--device {choice} means all devices, but a tile needs one: give --all"
+        );
     }
     R::require_ready(&planned)?;
     let devices = Device::open_all(choice)?;
@@ -61,7 +64,7 @@ pub fn run<R: Recipe>(args: &RunTileArgs) -> Result<()> {
             .try_for_each(require_unchanged)
             .with_context(|| format!("{bad} of {count} tiles failed"))?;
         bail!(
-            "{bad} of {count} tiles failed: {:?}; the other {good} are there, run it again",
+            "{bad} of {count} tiles failed: {:?}; the other {good} are complete: run it again",
             done.failed
         );
     }
@@ -99,7 +102,7 @@ fn report_bins<R: Recipe>(planned: &Planned<R>, report: &mut Report) -> Result<(
             report.field("bins", bins.points());
         }
         None => report.note(format_args!(
-            "{folder} is not complete: the inputs are read in its place; {program} bin completes it"
+            "{folder} is not complete, so tiles read the inputs instead; {program} bin completes it"
         )),
     }
     Ok(())
@@ -118,8 +121,8 @@ fn require_device_memory<R: Recipe>(
         let free = free_memory(device)?;
         ensure!(
             needed <= free,
-            "tiles of this plan take up to {} MiB of a card's memory, {} has {} MiB free: make the plan with \
-             --device-memory",
+            "tiles of this plan take up to {} MiB of a card's memory, but {} has {} MiB free: \
+             make the plan with --device-memory",
             needed.div_ceil(1 << 20),
             device.name(),
             free >> 20
@@ -169,7 +172,7 @@ fn make_one<R: Recipe>(
     Ok(Done { made: vec![number], ..Done::default() })
 }
 
-/// What a thread has to say of a tile.
+/// A thread's message about a tile.
 enum Word {
     There,
     Made(usize),
@@ -240,7 +243,10 @@ impl Done {
                     self.failed.push(number);
                 }
                 Word::Again(number, error) => {
-                    program::warn(program, &anyhow!("tile {number}: {error:#}; another makes it"));
+                    program::warn(
+                        program,
+                        &anyhow!("tile {number}: {error:#}; another card makes it"),
+                    );
                 }
             }
             let done = self.there + self.made.len() + self.failed.len();

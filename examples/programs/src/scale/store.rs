@@ -1,6 +1,6 @@
-//! Tiles as chunks of one Zarr array, which nothing need put together.
+//! Tiles as chunks of one Zarr array, which need no merging.
 //!
-//! Every tile begins and ends with a chunk, so each job writes files of its own. A chunk appears whole or not at all. A
+//! Every tile begins and ends with a chunk, so each job writes separate files. A chunk appears whole or not at all. A
 //! tile's checksums are written after all of its chunks. So a tile that was interrupted has no checksums, and `run`
 //! makes it again.
 
@@ -17,7 +17,7 @@ use crate::args::Format;
 /// The longest side of a chunk.
 const MOST: u32 = 512;
 
-/// Where a plan's tiles become chunks of one Zarr array.
+/// The Zarr array whose chunks are a plan's tiles.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct StoreArgs {
     /// Write tiles as chunks of this Zarr array (.zarr), side by side: then there is nothing to merge
@@ -26,20 +26,20 @@ pub struct StoreArgs {
 }
 
 impl StoreArgs {
-    /// The store's name in a plan. The store is found by it from any folder.
+    /// The store's absolute name in a plan, which is valid from any folder.
     ///
     /// # Errors
-    /// The name of another format, a store that is there, and a folder that is not.
+    /// A name of another format, a store that exists already, or a folder that does not exist.
     pub fn planned(&self) -> Result<Option<String>> {
         let Some(path) = &self.zarr else { return Ok(None) };
         Format::of("--zarr", path, &[Format::Zarr])?;
         let output = Output { path, existing: Existing::Refuse };
         geo_io::check_output(output).with_context(|| format!("--zarr {}", path.display()))?;
-        let name = path.file_name().context("--zarr: it names no folder")?;
+        let name = path.file_name().context("--zarr does not name a folder")?;
         let place = folder_of(path).canonicalize()?.join(name);
         let name = place.to_str().map(str::to_owned);
         Ok(Some(name.with_context(|| {
-            format!("--zarr {}: a plan takes names in UTF-8 alone", path.display())
+            format!("--zarr {}: a plan takes only names in UTF-8", path.display())
         })?))
     }
 }
@@ -71,15 +71,16 @@ impl<R: Recipe> Planned<R> {
         Ok(Some(ZarrTiles::new(Path::new(path), place, size, names, chunk)?))
     }
 
-    /// Refuses to merge tiles that are one array already.
+    /// Refuses to merge tiles that are already one array.
     ///
     /// # Errors
-    /// As stated above.
+    /// In the case that the summary names.
     pub fn require_files(&self) -> Result<()> {
         let program = R::PROGRAM;
         ensure!(
             self.recipe.zarr().is_none(),
-            "this plan's tiles are chunks of {}: there is nothing to merge, and {program} run --all says whether all are there",
+            "this plan's tiles are chunks of {}, so there is nothing to merge; {program} run \
+             --all says whether any is missing",
             self.recipe.zarr().unwrap_or_default()
         );
         Ok(())

@@ -1,11 +1,11 @@
-//! What is in the files of a tile, by their checksums.
+//! The checksums of a tile's files.
 //!
-//! A file may have its name and its length and yet other contents: zeros, where a disk lost what it had taken. A
-//! GeoTIFF would be read as NODATA then, and an array as it is. So beside the files of tile N lies `N.sums`, with a
-//! line for each of them: its CRC-32 as `crc32` prints it, its length, its name. It is written last: without it the
-//! tile is not there.
+//! A file may have the right name and length but wrong contents, such as zeros after a failure of the disk. Then a
+//! GeoTIFF would read as NODATA, and an array as zeros. So beside the files of tile N lies `N.sums`, with a line for
+//! each of them: its CRC-32 as `crc32` prints it, its length, its name. This file is written last: without it, the tile
+//! counts as missing.
 //!
-//! Formats that have checksums of their own need no such file.
+//! Formats with their own checksums need no such file.
 
 use std::fs::{File, read};
 use std::io::{Read, Write};
@@ -23,7 +23,7 @@ const SUMS: &str = ".sums";
 /// Bytes that are read at once.
 const PIECE: usize = 1 << 18;
 
-/// Refuses a plan of which files of tiles are missing, or have other contents than were written.
+/// Refuses a plan if files of its tiles are missing or have changed.
 ///
 /// # Errors
 /// The first such tile, by its number and its file.
@@ -35,7 +35,7 @@ pub fn require_whole<R: Recipe>(planned: &Planned<R>) -> Result<()> {
 }
 
 impl<R: Recipe> Planned<R> {
-    /// Writes down the checksums of a tile's files, which must all exist.
+    /// Writes the checksums of a tile's files, which must all exist.
     ///
     /// # Errors
     /// The errors of reading and writing.
@@ -46,15 +46,15 @@ impl<R: Recipe> Planned<R> {
         Ok(geo_io::write_file(Output::from(&path), |file| file.write_all(lines.as_bytes()))?)
     }
 
-    /// Holds the files of a tile against what was written down.
+    /// Compares the files of a tile with its checksums.
     ///
     /// # Errors
-    /// The file that is not what was written.
+    /// Names the file that has changed.
     pub fn check_sums(&self, number: usize) -> Result<()> {
         let (path, program) = (self.path_of(number, SUMS), R::PROGRAM);
         let written = read(&path).map_err(|_| {
             anyhow!(
-                "tile {number} is not complete, {} is missing: {program} run makes it again",
+                "tile {number} is not complete: {} is missing; {program} run makes it again",
                 path.display()
             )
         })?;
@@ -62,7 +62,7 @@ impl<R: Recipe> Planned<R> {
         let mut lines = written.split_inclusive('\n');
         for path in R::files(self, number) {
             if lines.next() != Some(&line(&path)?) {
-                bail!("tile {number} is damaged, {}: {program} run makes it again", path.display());
+                bail!("tile {number} is damaged: {}; {program} run makes it again", path.display());
             }
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! Surfaces in tiles: a GeoTIFF of f32 for each band of each, and one of the whole.
+//! Surfaces in tiles: a GeoTIFF of f32 for each band of each tile, and one for the whole.
 
 use std::path::PathBuf;
 
@@ -12,9 +12,9 @@ use crate::args::Format;
 use crate::report::Report;
 use crate::stages::Stages;
 
-/// A recipe each of whose tiles is a surface.
+/// A recipe whose tiles are surfaces.
 pub trait SurfaceRecipe: Recipe {
-    /// What the report calls the whole.
+    /// The name of the whole in the report.
     const WHOLE: &'static str;
 
     /// The coordinate system.
@@ -109,7 +109,7 @@ fn end_of(band: usize) -> String {
 }
 
 impl<R: SurfaceRecipe> Planned<R> {
-    /// The files of a tile, one for each band; the first alone where the recipe was changed by hand.
+    /// The files of a tile, one for each band; only the first if somebody changed the recipe by hand.
     pub fn surface_paths(&self, number: usize) -> Vec<PathBuf> {
         if let (Ok(Some(store)), Ok(tile)) = (self.surface_store(), self.tile(number)) {
             return store.files(part(tile));
@@ -147,7 +147,7 @@ impl<R: SurfaceRecipe> Planned<R> {
     /// Opens the files of a tile, whose sizes and places must be the tile's.
     fn open_surface(&self, number: usize) -> Result<()> {
         if let Some(store) = self.surface_store()? {
-            ensure!(store.has_begun(), "tile {number} is not there");
+            ensure!(store.has_begun(), "tile {number} is missing");
             return Ok(());
         }
         let place = self.surface_place(self.tile(number)?)?;

@@ -4,7 +4,7 @@ use anyhow::{Result, anyhow};
 use geo_io::{Crs, GeoKeys};
 use serde::{Deserialize, Serialize};
 
-/// A coordinate system, as it was stated.
+/// A coordinate system, as stated.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "snake_case")]
 pub enum System {
@@ -24,7 +24,7 @@ pub enum System {
 }
 
 impl System {
-    /// The form that gives the system back: by the same name, and the same to a file.
+    /// Returns the form from which the same system can be read back.
     ///
     /// # Errors
     /// No form does.
@@ -38,16 +38,16 @@ impl System {
             |other: Crs| other.geokeys() == crs.geokeys() && other.to_string() == crs.to_string();
         let same = |form: &Self| form.crs().is_ok_and(is_same);
         forms.find(same).ok_or_else(|| {
-            anyhow!("the coordinate system {crs} cannot be put into a plan: name it by --crs")
+            anyhow!("a plan cannot hold the coordinate system {crs}: name it by --crs")
         })
     }
 
     /// The system.
     ///
     /// # Errors
-    /// The text is no coordinate system: the plan was changed by hand.
+    /// The text is not a coordinate system: the plan was changed by hand.
     pub fn crs(&self) -> Result<Crs> {
-        let none = || anyhow!("this plan is damaged: its coordinate system is none");
+        let none = || anyhow!("this plan is damaged: its coordinate system is invalid");
         match self {
             Self::Name(name) => Ok(Crs::parse(name)?),
             Self::Wkt(wkt) => Crs::from_wkt(wkt).ok_or_else(none),

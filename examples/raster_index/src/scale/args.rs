@@ -9,13 +9,13 @@ use programs::scale::BudgetArgs;
 
 #[derive(clap::Args, Debug)]
 pub struct PlanArgs {
-    /// The raster (.tif, .vrt, .asc, .zarr, .npy), or several of one that lie beside each other, or catalogues of them
-    /// (STAC .json, tile indexes)
+    /// The raster (.tif, .vrt, .asc, .zarr, .npy), or several adjacent rasters of one type, or catalogues of them (STAC
+    /// .json, tile indexes)
     #[arg(value_name = "RASTER", required = true)]
     pub rasters: Vec<PathBuf>,
     #[command(flatten)]
     pub catalogues: CatalogueArgs,
-    /// Boundaries of bins, rising, with commas between [default: the values themselves]
+    /// Boundaries of bins, rising, separated by commas [default: the values themselves]
     #[arg(long, value_name = "A,B,C", value_delimiter = ',', allow_hyphen_values = true)]
     pub bins: Vec<Number>,
     /// The value that stands for NODATA [default: what the file says, or GDAL's .aux.xml beside it; NaN always does]

@@ -1,8 +1,8 @@
 //! An index larger than memory, in tiles.
 //!
 //! A tile is a square of 2^n cells, whose tree follows from its own cells: no halo. The trees of all tiles are a
-//! forest, and its merged tree is that of the whole ([`ccq_tree::Forest`]). What is not this program's own is in
-//! `programs::scale`.
+//! forest, and its merged tree is that of the whole ([`ccq_tree::Forest`]). `programs::scale` has the parts that all
+//! programs share.
 
 mod args;
 mod merge;

@@ -10,7 +10,7 @@ pub struct Sizes {
     value: u64,
     /// What the tree is built of, a cell: a value, or its code.
     built: u64,
-    /// What codes take while they are made, and in the tree, a cell.
+    /// Bytes a cell that codes take while they are made and in the tree.
     coding: u64,
     codes: u64,
     node: u64,

@@ -38,7 +38,7 @@ struct Rasters {
     /// The place of the whole raster.
     place: Place,
     how: How,
-    /// What stands for NODATA among the values of the files, and how many bytes these have at most.
+    /// The value that stands for NODATA in the files, and the most bytes of a value.
     stated: Option<Number>,
     value_bytes: u64,
     /// The most bytes that reading takes beside the values.
@@ -130,7 +130,8 @@ fn divide(args: &PlanArgs, rasters: &Rasters) -> Result<Plan> {
     let (tiles, side) = (plan.tiles().len(), side_of(&plan));
     ensure!(
         tiles == 1 || side >= 64,
-        "tiles of {side} x {side} cells: an index has none below 64 x 64, give more --memory or a larger --tile-size"
+        "tiles of {side} x {side} cells are too small: an index needs at least 64 x 64: give more \
+         --memory or a larger --tile-size"
     );
     Ok(plan)
 }

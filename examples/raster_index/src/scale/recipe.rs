@@ -26,15 +26,15 @@ pub struct Recipe {
     pub places: Vec<[u32; 4]>,
     /// Boundaries of bins, exactly.
     bins: Vec<String>,
-    /// What stands for NODATA among the cells, exactly.
+    /// The exact value that stands for NODATA among the cells.
     nodata: Option<String>,
-    /// What stands for it among the values of the inputs, exactly.
+    /// The exact value that stands for NODATA in the inputs.
     stated: Option<String>,
     /// Bytes of a value of the inputs.
     value_bytes: u64,
     /// The reference system of the whole.
     system: Option<System>,
-    /// Its geotransform, where its cells are no squares.
+    /// Its geotransform, where its cells are not squares.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     transform: Option<[f64; 6]>,
     /// The most bytes that reading takes beside the values.
@@ -52,7 +52,7 @@ impl Recipe {
         Self { cells, places, bins, nodata, stated, value_bytes, system, transform, unpacking }
     }
 
-    /// What stands for NODATA among the values of the inputs.
+    /// The value that stands for NODATA in the inputs.
     pub fn stated(&self) -> Result<Option<Number>> {
         Ok(self.stated.as_deref().map(str::parse).transpose()?)
     }
@@ -62,7 +62,7 @@ impl Recipe {
         Self { system, ..self }
     }
 
-    /// Sets the geotransform of cells that are no squares.
+    /// Sets the geotransform of cells that are not squares.
     pub fn transform(self, transform: Option<[f64; 6]>) -> Self {
         Self { transform, ..self }
     }
@@ -72,7 +72,7 @@ impl Recipe {
         Self { unpacking, ..self }
     }
 
-    /// The place of the whole, which has a grid.
+    /// The place of the whole raster, as a grid.
     pub fn place(&self, grid: GridSpec) -> Result<Place> {
         let crs = self.system.as_ref().map(System::crs).transpose()?;
         Ok(Place { grid, transform: self.transform, crs })

@@ -20,12 +20,12 @@ fn window_of(tile: &Tile) -> Window {
     Window { row0: tile.row, column0: tile.column, row1, column1 }
 }
 
-/// Reads a tile, of all rasters that have cells of it.
+/// Reads a tile from all rasters that have cells in it.
 pub fn read(planned: &Planned, tile: &Tile) -> Result<Values> {
     let (plan, recipe, own) = (&planned.plan, &planned.recipe, window_of(tile));
     let places: Vec<Window> = recipe.places.iter().map(|&place| window(place)).collect();
     let is_sound = places.len() == plan.inputs().len();
-    ensure!(is_sound, "this plan is damaged: its inputs lie nowhere");
+    ensure!(is_sound, "this plan is damaged: the place of its inputs is missing");
     let how = recipe.how()?;
     let fill = Values::fill(&how.cells, how.nodata, (plan.grid(), &places))?;
     let mut values = fill.repeated(own.cells() as usize)?;

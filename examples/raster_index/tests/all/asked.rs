@@ -1,4 +1,4 @@
-//! What queries find, refuse and write: rasters beside bins, windows, exact numbers, places of cells that are no
+//! What queries find, refuse and write: rasters beside bins, windows, exact numbers, places of cells that are not
 //! squares.
 
 use std::path::Path;
@@ -67,7 +67,7 @@ fn several_rasters_refine_one_index_and_indices_beside_it() {
     PROGRAM.fails(path, &[&and[..], &of].concat(), &words);
     let of = [&ask[..], &["--raster-of", "a.ccq", "west.tif"]].concat();
     PROGRAM.fails(path, &of, &["--raster-of a.ccq west.tif", "--and"]);
-    PROGRAM.fails(path, &["query", "a.ccq", "--nodata", "3"], &["--nodata is for --raster"]);
+    PROGRAM.fails(path, &["query", "a.ccq", "--nodata", "3"], &["--nodata belongs to --raster"]);
 }
 
 /// Of quadrants that reach out of the window the part within it.
@@ -161,12 +161,12 @@ fn sums_and_windows_beside_finer_indices_say_what_to_do() {
         PROGRAM.succeeds(path, &["build", &format!("{name}.tif"), "-o", &index]);
     }
     let ask = ["query", "coarse.ccq", "--and", "fine.ccq", "0,9"];
-    let words = ["--sum", "coarse.ccq", "larger than those of fine.ccq", "ask fine.ccq first"];
+    let words = ["--sum", "coarse.ccq", "the smaller cells of fine.ccq", "give fine.ccq first"];
     PROGRAM.fails(path, &[&ask[..], &["--sum"]].concat(), &words);
     let words = ["--window 0,0,3,3: fine.ccq, the finest", "3 rows and 2 columns", "--bounds"];
     PROGRAM.fails(path, &[&ask[..], &["--window", "0,0,3,3"]].concat(), &words);
     let found = PROGRAM.succeeds(path, &[&ask[..], &["--window", "0,0,2,2"]].concat());
-    assert!(found.contains("fine.ccq has the finest cells"), "{found}");
+    assert!(found.contains("the query finds cells of fine.ccq, the finest"), "{found}");
 }
 
 /// Builds the index of 3 x 2 cells with a geotransform, in one go and by tiles, which must have the same bytes.

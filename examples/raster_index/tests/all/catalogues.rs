@@ -72,5 +72,5 @@ fn what_contradicts_a_raster_is_refused_with_both_values() {
     fails(moved, &["proj:transform is [400000", "400140"]);
     fails(raster().states("proj:code", "EPSG:32633"), &["EPSG:32633", "is in EPSG:32632"]);
     let small = Listed { bounds: rasters[0].bounds, ..raster() };
-    fails(small, &["its box (proj:bbox) is", "lies beyond it"]);
+    fails(small, &["its box (proj:bbox) is", "reaches beyond it"]);
 }

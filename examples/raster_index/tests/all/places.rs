@@ -69,7 +69,7 @@ fn geojson_keeps_the_vertical_part_of_a_system_or_a_note_says_that_it_does_not()
         let query = ["query", "a.ccq", "-o", "q.geojson", "--overwrite"];
         let report = PROGRAM.succeeds(path, &query);
         assert_eq!(
-            report.contains("q.geojson names the horizontal part alone"),
+            report.contains("q.geojson names only the horizontal part"),
             is_noted,
             "{report}"
         );
@@ -105,10 +105,10 @@ fn rasters_of_other_systems_or_places_are_refused_by_name() {
     let words = ["same.ccq", "500060 4000000", "west.ccq", "500000 4000000"];
     PROGRAM.fails(path, &and("same.ccq"), &words);
     PROGRAM.succeeds(path, &and("array.ccq"));
-    PROGRAM.fails(path, &and("other.ccq"), &["other.ccq has 3 x 1 cells, west.ccq 2 x 2"]);
+    PROGRAM.fails(path, &and("other.ccq"), &["other.ccq has 3 x 1 cells, but west.ccq has 2 x 2"]);
     let with = |raster: &'static str| ["query", "west.ccq", "--raster", raster, "--range", "1,2"];
     PROGRAM.fails(path, &with("east.tif"), &["east.tif is in EPSG:32634"]);
-    PROGRAM.fails(path, &with("same.tif"), &["same.tif", "they lie elsewhere"]);
+    PROGRAM.fails(path, &with("same.tif"), &["same.tif", "they do not lie at the same place"]);
 }
 
 #[test]
@@ -265,7 +265,7 @@ fn bounds_within_a_cell_are_that_cell() {
     assert_eq!(found("500010.001,3999995.001,500010.002,3999995.002"), 1);
     assert_eq!(found("500000,3999990,500020,4000000"), 2);
     let outside = "500030.001,3999995,500030.002,3999996";
-    PROGRAM.fails(path, &["query", "a.ccq", "--bounds", outside], &["no cell is in both"]);
+    PROGRAM.fails(path, &["query", "a.ccq", "--bounds", outside], &["no cell lies within"]);
 }
 
 #[test]

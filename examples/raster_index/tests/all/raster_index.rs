@@ -35,7 +35,7 @@ fn folder_of_inputs() -> TempDir {
     let cells = Cells::Values { values: &gaps, nodata: 1.0 };
     write_tiff(&at("rain.tif"), &place, (4, 3), cells, &TiffOptions::default()).unwrap();
     write_npy(&at("long.npy"), &[1i64, 2, 3, 1 << 32], 2, 2).unwrap();
-    std::fs::write(at("text.ccq"), "this is no index").unwrap();
+    std::fs::write(at("text.ccq"), "this is not an index").unwrap();
     std::fs::write(at("text.tif"), "nor is this an image").unwrap();
     folder
 }
@@ -126,7 +126,7 @@ fn queries_give_the_same_on_all_devices() {
     let many: Vec<&str> = ["--and", "b.ccq", "0,1"].repeat(4);
     succeeds(path, &[&["query", "b.ccq"], &many[..]].concat());
     let ask = ["query", "b.ccq", "--device", "software"];
-    fails(path, &[&ask[..], &many].concat(), &["5 conditions, where 1 to 4"]);
+    fails(path, &[&ask[..], &many].concat(), &["5 conditions: a search takes 1 to 4"]);
 }
 
 #[test]
@@ -170,10 +170,10 @@ fn rasters_beside_each_other_make_one_index() {
     assert_eq!(rows[0], "row,col,rows,cols,min,max,partly");
     assert_eq!(rows[1..], expected);
     let twice = ["build", "east.tif", "east.tif", "-o", "x.ccq"];
-    let place = "east.tif has cells in the place of some of east.tif";
+    let place = "east.tif overlaps east.tif";
     fails(path, &twice, &[place]);
     let both = ["build", "east.tif", "rain.tif", "--nodata", "-1", "-o", "x.ccq"];
-    fails(path, &both, &["rain.tif has cells in the place of some of east.tif"]);
+    fails(path, &both, &["rain.tif overlaps east.tif"]);
     let both = ["build", "east.tif", "heights.npy", "-o", "x.ccq"];
     fails(path, &both, &["heights.npy", "east.tif"]);
 }
@@ -662,8 +662,10 @@ fn rasters_and_indices_of_64_bits_go_together() {
     for command in ["build", "plan"] {
         let both =
             [command, "b.tif", "d.tif", "-o", if command == "build" { "z.ccq" } else { "z.json" }];
-        let words =
-            ["b.tif: its value -1 in row 1, column 1 is no u64", "d.tif has values of type u64"];
+        let words = [
+            "b.tif: its value -1 in row 1, column 1 does not fit u64",
+            "d.tif has values of type u64",
+        ];
         fails(path, &both, &words);
     }
     let bytes = Tiff::of_bytes(2, &[1, 2, 3, 4]).tag(33550, Field::Doubles(vec![1.0, 1.0, 0.0]));

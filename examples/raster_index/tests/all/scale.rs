@@ -192,7 +192,7 @@ fn what_has_no_plan_gets_one_line() {
         (&["empty.npy"][..], &["no cells"][..]),
         (&["picture.png"], &[".png", "a part"]),
         (&["raster.npy", "float.npy"], &["float.npy", "f32", "i16"]),
-        (&["raster.npy", "raster.npy"], &["raster.npy", "in the place of some of"]),
+        (&["raster.npy", "raster.npy"], &["raster.npy", "overlaps"]),
         (&["raster.npy", "--bins", "3,2"], &["boundary 2", "2"]),
         (&["raster.npy", "--bins", "nan"], &["--bins", "boundary 1"]),
         (&["raster.npy", "--tile-size", "16"], &["64", "--tile-size"]),

@@ -11,7 +11,7 @@ use crate::args::{AFTER_HELP, Args, OutputArgs, PlaceArgs};
 use crate::choices::{MethodArgs, Name};
 use crate::drawing::DrawingArgs;
 
-/// Make slope, aspect, hillshade, curvature, ruggedness and contour lines of a DEM.
+/// Compute slope, aspect, hillshade, curvature, ruggedness and contour lines of a DEM.
 #[derive(Parser, Debug)]
 #[command(
     name = "terrain",
@@ -27,21 +27,21 @@ pub struct CommandLine {
     pub once: Option<Args>,
 }
 
-/// What is done with products that are made in tiles.
+/// The steps that make products in tiles.
 #[derive(Subcommand, Debug)]
 pub enum Command {
     /// Divide a DEM into tiles that fit the memory, each a job of its own
     Plan(Box<PlanArgs>),
-    /// Make one tile of a plan, or all that are not there yet
+    /// Make one tile of a plan, or all tiles that are still missing
     Run(RunTileArgs),
-    /// Put the tiles of a plan together
+    /// Merge the tiles of a plan
     Merge(Box<MergeArgs>),
 }
 
 #[derive(clap::Args, Debug)]
 pub struct PlanArgs {
-    /// The DEM (.tif, .vrt, .asc, .zarr, .npy), row 0 in the north, or a catalogue that lists it alone (STAC .json,
-    /// tile index)
+    /// The DEM (.tif, .vrt, .asc, .zarr, .npy), row 0 in the north, or a catalogue that lists this DEM alone (STAC
+    /// .json, tile index)
     #[arg(value_name = "DEM")]
     pub dem: PathBuf,
     #[command(flatten)]

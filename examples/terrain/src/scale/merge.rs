@@ -116,7 +116,7 @@ fn check(args: &MergeArgs, planned: &Planned) -> Result<()> {
         check_format(name, path)?;
         ensure!(
             products.contains(&name),
-            "{}: the plan has no such product, but {}",
+            "{}: the plan does not have this product; it has {}",
             name.option(),
             options.join(", ")
         );
@@ -128,7 +128,7 @@ fn check(args: &MergeArgs, planned: &Planned) -> Result<()> {
     Ok(outputs.iter().try_for_each(|path| geo_io::check_output(Output { path, existing }))?)
 }
 
-/// All files to be written.
+/// All files that the program writes.
 fn outputs(args: &MergeArgs) -> impl Iterator<Item = &PathBuf> {
     args.outputs.wanted().map(|(_, path)| path)
 }

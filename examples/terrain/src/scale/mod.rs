@@ -1,7 +1,8 @@
 //! Products of a DEM larger than memory, in tiles.
 //!
-//! A product depends on a cell and its eight neighbours. So a tile reads its cells and one more on each side, and has
-//! the bits of the whole. `merge` joins the contour lines of tiles. `programs::scale` has what all programs share.
+//! A product depends on a cell and its eight neighbours. So a tile reads its own cells and one more on each side, and
+//! gets the same bits as the whole. `merge` joins the contour lines of tiles. `programs::scale` has what all programs
+//! share.
 
 mod args;
 mod merge;

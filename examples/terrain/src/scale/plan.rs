@@ -26,8 +26,8 @@ pub fn plan(args: &PlanArgs) -> Result<()> {
     let of = ending(path);
     ensure!(
         !["npz", "png"].contains(&&of[..]),
-        "{}: tiles read parts, and a .{of} is packed as one stream: give a .npy, .tif, .vrt, .asc or \
-         .zarr",
+        "{}: a tile reads a part of the file, but a .{of} is compressed as a whole: give a .npy, \
+         .tif, .vrt, .asc or .zarr",
         path.display()
     );
     let products: Vec<Name> =
@@ -37,7 +37,7 @@ pub fn plan(args: &PlanArgs) -> Result<()> {
     let drawn = products.iter().find(|name| name.kind() != Kind::Numbers);
     if let (Some(path), Some(name)) = (&args.store.zarr, drawn) {
         let (path, name) = (path.display(), name.word());
-        bail!("--zarr {path}: {name} is no raster of numbers: plan it without --zarr");
+        bail!("--zarr {path}: {name} is not a raster of numbers: plan it without --zarr");
     }
     let mut read = files.read();
     read.extend(args.drawing.colours.iter().cloned());

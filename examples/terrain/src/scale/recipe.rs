@@ -38,7 +38,7 @@ pub struct Recipe {
     value_bytes: u64,
     /// Bytes that reading the DEM takes beside its values.
     unpacking_bytes: u64,
-    /// The Zarr array that tiles are chunks of.
+    /// The Zarr array whose chunks are the tiles.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub zarr: Option<String>,
 }

@@ -126,7 +126,7 @@ pub fn write(planned: &Planned, number: usize, made: &[Layer]) -> Result<()> {
     planned.write_sums(number)
 }
 
-/// The store that tiles are chunks of, if they are: a band for each product, by its name.
+/// The store whose chunks are the tiles, if the plan has one: a band for each product, by its name.
 pub fn store(planned: &Planned) -> Result<Option<ZarrTiles>> {
     let recipe = &planned.recipe;
     let names: Vec<&str> = recipe.products.iter().map(|name| name.word()).collect();
@@ -137,7 +137,7 @@ pub fn store(planned: &Planned) -> Result<Option<ZarrTiles>> {
 pub fn check(planned: &Planned, number: usize, name: Name) -> Result<()> {
     let tile = planned.tile(number)?;
     if let Some(store) = store(planned)? {
-        ensure!(store.has_begun(), "tile {number} is not there");
+        ensure!(store.has_begun(), "tile {number} is missing");
         return Ok(());
     }
     let place = planned.recipe.lie()?.place_from(tile.column, tile.row);
@@ -172,7 +172,7 @@ impl Lines {
             words.as_chunks().0.iter().map(|&words| Fragment::from_words(words)).collect();
         let count: u64 = fragments.iter().map(Fragment::points).sum();
         let is_its = file.size().0 == Fragment::WORDS && points.size() == (2, count as usize);
-        ensure!(is_its, "{} is not of tile {number} of the plan", path.display());
+        ensure!(is_its, "{} does not belong to tile {number} of the plan", path.display());
         Ok(Self { fragments, points })
     }
 

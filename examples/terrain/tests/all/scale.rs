@@ -197,7 +197,7 @@ fn tiles_are_chunks_of_one_array() {
         std::fs::write(at("table.txt"), TABLE).unwrap();
         let more = if product == "color-relief" { &coloured[..] } else { &[] };
         let named = product.trim_start_matches("slope,");
-        let parts = ["--zarr no.zarr", named, "no raster of numbers"];
+        let parts = ["--zarr no.zarr", named, "not a raster of numbers"];
         PROGRAM.fails(folder, &[&plan[..], &words, more].concat(), &parts);
     }
     assert!(!at("no.zarr").exists() && !at("no.json").exists());
@@ -221,7 +221,7 @@ fn what_a_plan_cannot_have_gets_one_line() {
     fails(&["plan", "dem.tif", "--product", "slope", "--colours", "table.txt"], &["--colours"]);
     let interval = ["plan", "dem.tif", "--product", "contours", "--contour-interval"];
     fails(&[&interval[..], &["0"]].concat(), &["--contour-interval", "above 0"]);
-    fails(&["plan", "dem.png", "--product", "slope"], &["dem.png", "is packed as one stream"]);
+    fails(&["plan", "dem.png", "--product", "slope"], &["dem.png", "is compressed as a whole"]);
     fails(&["plan", "dem.tif", "--product", "slope", "--azimuth", "inf"], &["--azimuth"]);
     fails(&["plan", "dem.tif", "--product", "tpi", "--flat", "0"], &["--flat", "--aspect"]);
     fails(&["plan", "dem.tif", "--product", "slope", "--cell-size", "1"], &["--cell-size"]);
@@ -232,11 +232,14 @@ fn what_a_plan_cannot_have_gets_one_line() {
     fails(&["merge", "plan.json"], &["no product: give", "--slope, --tri"]);
     fails(
         &["merge", "plan.json", "--tpi", "t.tif"],
-        &["--tpi", "no such product", "--slope, --tri"],
+        &["--tpi", "does not have this product", "--slope, --tri"],
     );
     fails(&["merge", "plan.json", "--slope", "s.png"], &["--slope s.png", ".npy"]);
     fails(&["merge", "plan.json", "--contours", "c.shp"], &["--contours c.shp", ".fgb"]);
-    fails(&["merge", "plan.json", "--relief", "r.tif"], &["--relief", "no such product"]);
+    fails(
+        &["merge", "plan.json", "--relief", "r.tif"],
+        &["--relief", "does not have this product"],
+    );
     PROGRAM.succeeds(folder, &["merge", "plan.json", "--tri", "t.npy"]);
 }
 
@@ -292,5 +295,5 @@ fn a_catalogue_of_one_dem_has_its_plan_and_one_of_several_is_refused() {
     };
     assert!(plan(name) == plan("one.json"));
     let two = ["plan", "two.json", "--product", "slope", "-o", "q.json"];
-    PROGRAM.fails(here, &two, &["two.json lists 2 rasters, and one is taken here"]);
+    PROGRAM.fails(here, &two, &["two.json lists 2 rasters, but this program takes one"]);
 }

@@ -66,7 +66,7 @@ fn folder_of_inputs() -> TempDir {
     write_georeferenced(&at("beyond.tif"), &beyond, (6, 5), &plane, -1.0).unwrap();
     write_npy(&at("nothing.npy"), &[] as &[f32], 0, 0).unwrap();
     std::fs::write(at("empty.npy"), "").unwrap();
-    std::fs::write(at("text.tif"), "this is no image, whatever its name says").unwrap();
+    std::fs::write(at("text.tif"), "this is not an image, whatever its name says").unwrap();
     std::fs::write(at("dem.jpg"), "ncols 2").unwrap();
     folder
 }

@@ -7,9 +7,9 @@ use super::BLOCK;
 use super::MODULE;
 use crate::ccq::summary::MIXED;
 
-/// A level of a tile's tree that moves, as four words. Two are its first node among those of all tiles, and where that
-/// goes (`u32::MAX` for nowhere). The others are where the nodes of the level below begin in the tile's tree, and in
-/// the tree of the whole.
+/// A level of a tile's tree that moves, as four words. Two are its first node among the nodes of all tiles, and the
+/// place where that node goes (`u32::MAX` for none). The others are where the nodes of the level below begin in the
+/// tile's tree, and in the tree of the whole.
 pub type Move = [u32; 4];
 
 /// The nodes of a forest, and where they go. A node is two words, or three where values have 32 bits.

@@ -131,7 +131,7 @@ impl Search {
         }
     }
 
-    /// Whether this is on the sphere.
+    /// Whether places are on the sphere.
     #[inline(always)]
     pub fn is_sphere(&self) -> bool {
         self.sphere > 0.0
@@ -230,7 +230,7 @@ impl TargetPlace {
         Self { index, x, y, place, on_sphere: vectors.is_some() }
     }
 
-    /// Whether the coordinates are a place; around others no box would ever become the whole index.
+    /// Whether the coordinates are a place; around other coordinates, no box would ever grow to the whole index.
     #[inline(always)]
     pub fn is_place(&self) -> bool {
         f64::abs(self.x) < f64::INFINITY && f64::abs(self.y) < f64::INFINITY

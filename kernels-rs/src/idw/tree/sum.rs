@@ -35,7 +35,7 @@ pub struct PlanePoints<'a> {
     pub places: In<'a, f64>,
     /// The farthest distance of each leaf's points from its origin, as `measure_tiles` of module `pairs` writes it.
     pub reaches: In<'a, f32>,
-    /// The values' ranges, as [`Points`](crate::idw::points::Points) has them.
+    /// The values' ranges, in the form of [`Points`](crate::idw::points::Points).
     pub ranges: In<'a, f64>,
 }
 

@@ -16,7 +16,7 @@ use crate::nni::policies::{FILL_NEAREST, FILL_VALUE};
 use crate::nni::tallies::{LEFT, SITES, count_flags};
 
 /// Returns the site nearest to a query point among the sites of the pixels that touch the point: its squared distance
-/// in half pixels, and its index. Of equally near sites it is the lowest.
+/// in half pixels, and its index. Among equally near sites, the lowest counts.
 #[inline(always)]
 pub fn nearest_touching(cell: &impl Region) -> (u64, u32) {
     let mut nearest = (u64::MAX, NONE);

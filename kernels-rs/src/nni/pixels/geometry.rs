@@ -51,7 +51,7 @@ pub fn mean(sum: i64, count: u32, offset: f64, step: f64) -> f32 {
 ///
 /// On the device one division serves all values. The quotient of two integers by the correctly rounded reciprocal is
 /// off by less than 1.5 units in the last place. Its remainder is exact, being a small multiple of that unit, and
-/// corrects the quotient to the one that division gives (Markstein 1990, doi:10.1147/rd.341.0111). The correction's own
+/// corrects the quotient to the result of division (Markstein 1990, doi:10.1147/rd.341.0111). The correction's own
 /// rounding does not matter: no quotient by such a divisor is that near to the middle between two numbers.
 #[inline(always)]
 pub fn means<const N: usize>(

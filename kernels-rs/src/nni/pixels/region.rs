@@ -139,7 +139,7 @@ pub trait Region {
     }
 
     /// Calls `row(y, first, last)` for the rows in which something may be stolen: from the query point's own row to the
-    /// south, then from the row above it to the north. If the point is a corner, its own row is the one below it.
+    /// south, then from the row above it to the north. If the point is a corner, its own row is the row below it.
     /// `first > last` if nothing in the row is stolen. After the last row with stolen pixels comes one without, if the
     /// raster and the circle have it.
     ///

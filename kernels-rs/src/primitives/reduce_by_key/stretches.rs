@@ -7,8 +7,8 @@
 //! receives the total of the run *before* the head:
 //!
 //! 1. [`Exchange::count_heads`]: how many heads there are. The warp that counts last knows.
-//! 2. [`Stash::walk`]: a thread adds up its stretch from head to head. What stands before its first
-//!    head is left in that head's slot, and lacks what comes from the threads before.
+//! 2. [`Stash::walk`]: a thread adds up its stretch from head to head. The sum before its first head stays in that
+//!    head's slot, and lacks the part of earlier threads.
 //! 3. [`Ends::scan_warp`]: what comes before each thread in its warp, by shuffles.
 //! 4. [`Exchange::take`]: what comes before each warp in its tile, and how many heads do.
 //! 5. [`Stash::complete`]: the thread adds what comes before it in the tile to its first slot.

@@ -27,7 +27,7 @@ pub const fn pass_word(shift: u32, bits: u32, flags: u32) -> u32 {
     shift | bits << 8 | flags
 }
 
-/// The inputs and outputs of a pass, none of which overlap.
+/// The inputs and outputs of a pass; they do not overlap.
 #[arguments]
 pub struct Arrays<'a, K, V> {
     /// `len` of them.

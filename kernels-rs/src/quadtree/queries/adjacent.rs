@@ -53,7 +53,7 @@ impl<S: Sink> Visitor for Around<'_, S> {
 }
 
 /// Gives the leaves whose cells share an edge with a leaf's cell, in the order of codes; with `corners` also those that
-/// share only a corner. A node with children, or a number that is no node's, has none.
+/// share only a corner. A node with children, or a number that is not a node's, has none.
 ///
 /// # Safety
 /// `nodes` are those of a tree with `count` nodes, and the path is as for [`walk`].

@@ -5,7 +5,7 @@ use device_std::{In, Out, arguments};
 /// Where searches write. A first launch counts, and a second one lists.
 #[arguments]
 pub struct Lists<'a> {
-    /// The number that each search finds; written if there is no list.
+    /// How many each search finds; written only without a list.
     pub counts: Out<'a, u64>,
     /// Where each search begins in the list; read if there is a list.
     pub offsets: In<'a, u64>,

@@ -70,7 +70,7 @@ pub struct Nearby {
 }
 
 impl Nearby {
-    /// Lists the sites around that of a lane.
+    /// Lists the sites around a lane's site.
     ///
     /// # Safety
     /// The whole warp comes to the same call; the window has sites, the lane's own one among them if it `is_there`.
@@ -148,7 +148,7 @@ impl Nearby {
     /// Finds the nearest site; [`NONE`] if the list does not tell.
     ///
     /// # Safety
-    /// The list is that of this lane.
+    /// The list belongs to this lane.
     #[inline(always)]
     pub unsafe fn nearest(&self, lane: &Lane<'_, impl Decide>) -> u32 {
         let (group, window) = (lane.group, lane.window);
@@ -200,7 +200,7 @@ impl Nearby {
     /// Finds the third corner on the left of the edge to a neighbour; [`NONE`] if the list does not tell.
     ///
     /// # Safety
-    /// The list is that of this lane.
+    /// The list belongs to this lane.
     #[inline(always)]
     pub unsafe fn apex(
         &self,

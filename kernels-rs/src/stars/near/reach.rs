@@ -17,8 +17,8 @@
 //! height = c . (c - a)
 //! ```
 //!
-//! Of the places on the left the one with the least `t` is the third corner: its circle holds no other. (From
-//! `|c|^2 = 2 c . m` for a centre m follows `c . c = c . a + t (a x c)`.)
+//! Among the places on the left, the place with the least `t` is the third corner: its circle holds no other place.
+//! (From `|c|^2 = 2 c . m` for a centre m follows `c . c = c . a + t (a x c)`.)
 //!
 //! Coordinates are at most `W`, and rounded by `u W` with `u = 2^-24`. So is the edge's first end, and a difference of
 //! two places is wrong by `4 u W` at most. With `|a|` for the sum of the magnitudes of a's coordinates:
@@ -97,8 +97,8 @@ impl Chord {
         left > -self.of_left && f32::min(own, own - own * self.part) <= t
     }
 
-    /// Two circles may count: the one that reaches to `t`, and the one over the edge. Of all places in them on the left
-    /// of the edge, this is the farthest one's squared distance from the first end.
+    /// Two circles may count: the circle that reaches to `t`, and the circle over the edge. Of all places in them on
+    /// the left of the edge, this is the farthest one's squared distance from the first end.
     ///
     /// If the centre is on the left, this is the place across the circle. Otherwise the circle over the edge holds the
     /// part on the left.

@@ -70,7 +70,7 @@ pub struct Window {
 pub struct Edge {
     pub from: u32,
     pub to: u32,
-    /// The vector from the one to the other.
+    /// The vector from one site to the other.
     pub way: [f32; 2],
 }
 

@@ -245,7 +245,7 @@ impl Mesh<'_> {
     /// cavity, once for each edge between, and `false`. The walk to the cavity begins at `site`, best one near the
     /// place. It ends early, and returns `None`, if `show` returns false or a decision is left open.
     ///
-    /// Cost: the triangles on the way, and those of the cavity.
+    /// Cost: the triangles on the way, and the triangles of the cavity.
     #[inline(always)]
     pub fn cavity(
         &self,

@@ -4,7 +4,7 @@
 //!
 //! 1. The lanes of a site collect its candidates in shared memory, seen from the site ([`Lists`]).
 //! 2. From the nearest candidate on, they find for each edge the third corner on its left, among all candidates. It is
-//!    the one whose circle with the edge's ends reaches least far ([`reach`](crate::stars::near::reach) has the
+//!    the site whose circle with the edge's ends reaches least far ([`reach`](crate::stars::near::reach) has the
 //!    formula). Each lane has every [`LANES`]th candidate, and keeps bounds: the greatest reach that its best candidate
 //!    may have, and the least that another one may have ([`Least`]).
 //! 3. If no other candidate may reach less far than the best, f64 has decided. Otherwise the site is left, as are sites

@@ -9,7 +9,7 @@
 //! ```
 //!
 //! The search goes down only into boxes that the present circle may touch, or the half plane while there is no
-//! candidate. Its cost is that of the boxes that the answer's circle touches. Circles that touch many boxes without a
+//! candidate. Its cost depends on the boxes that the answer's circle touches. Circles that touch many boxes without a
 //! site inside, as when most sites lie on one circle, make it slow, never wrong. So there is a [`Budget`].
 
 use device_std::shared::SharedArray;

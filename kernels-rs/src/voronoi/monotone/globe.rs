@@ -56,7 +56,7 @@ pub struct Globe<'a> {
     pub width: u32,
     /// Rows.
     pub height: u32,
-    /// Columns of the raster of which this one is a strip; its own columns if it is none.
+    /// Columns of the wider raster, if this raster is a strip; else its own columns.
     pub whole: u32,
     /// The number, in the whole, of the first column.
     pub first: u32,

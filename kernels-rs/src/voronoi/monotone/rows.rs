@@ -108,8 +108,8 @@ impl Column for u32 {
 /// Words that a warp reads together.
 const WORDS: u32 = warp::SIZE;
 
-/// Rows without a site that follow the raster's. A walk reads up to eight candidates at a time, the first of which is a
-/// row of the raster; so it may read seven rows beyond the last.
+/// Rows without a site that follow the raster's. A walk reads up to eight candidates at a time. The first is a row of
+/// the raster, so it may read seven rows beyond the last.
 pub const PADDING: u32 = 7;
 
 /// Pixels that a lane writes at a time.

@@ -30,7 +30,7 @@ pub trait Metric: Copy {
     /// Whether costs are squares in pixels, of 32 bits: then keys may be used (`close_sites`).
     const PLAIN: bool;
 
-    /// The number of the raster's first column in the whole raster; 0 if the raster is no strip.
+    /// The number of the raster's first column in the whole raster; 0 if the raster is not a strip.
     fn first(self) -> u32;
 
     /// The squared distance for these columns and rows. Either may be negative, in two's complement.
@@ -76,7 +76,7 @@ impl Metric for Pixels {
 /// Pixels whose sides are `sqrt(across)` and `sqrt(down)`, and squared distances below 2^63.
 #[arguments]
 pub struct RectangularPixels {
-    /// The number of the raster's first column in the raster of which it is a strip.
+    /// The number of the raster's first column in the wider raster.
     pub first: u32,
     /// The square of a step in x.
     pub across: u32,

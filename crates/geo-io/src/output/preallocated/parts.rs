@@ -1,4 +1,4 @@
-//! A large array into a file, by several threads.
+//! Writes a large array into a file with several threads.
 
 use std::fs::File;
 use std::io::{Error, Result};
@@ -14,7 +14,7 @@ const WRITERS: usize = 4;
 #[cfg(target_os = "linux")]
 const WINDOW: usize = 4 << 20;
 
-/// Puts an array into a file from `start` on, of which the first `there` bytes have pages.
+/// Writes an array into a file from `start` on. The first `there` bytes of the array's place already have pages.
 pub fn put(file: &File, start: u64, array: &[u8], there: usize) -> Result<()> {
     let (there, rest) = array.split_at(there.min(array.len()));
     let failed = Failed::default();
@@ -58,7 +58,7 @@ impl Failed {
     }
 }
 
-/// Writes zeros from `start` on, until told to stop. Where that fails, so does the writing of the array, which says it.
+/// Writes zeros from `start` on, until told to stop. If this fails, writing the array fails too and returns the error.
 #[cfg(target_os = "linux")]
 pub fn fill(
     file: &File,
@@ -105,10 +105,10 @@ fn overwrite(file: &File, at: u64, bytes: &[u8]) -> Result<()> {
     file.write_all_at(bytes, at)
 }
 
-/// Takes room on the disk before it is written, and says whether the file system could.
+/// Reserves space on the disk, and returns whether the file system supports this.
 ///
 /// # Errors
-/// Where there is not as much: on the disk, or by a limit of the user's.
+/// The disk, or a limit of the user, does not have as much space.
 #[cfg(target_os = "linux")]
 pub fn take(file: &File, start: u64, bytes: u64) -> Result<bool> {
     use rustix::fs::{FallocateFlags, fallocate};
@@ -122,8 +122,8 @@ pub fn take(file: &File, start: u64, bytes: u64) -> Result<bool> {
     }
 }
 
-/// Whether a file lies where bytes are overwritten in the place that they have on a disk of this machine. Elsewhere zeros
-/// would be sent through a network for nothing, or take room that is not theirs afterwards.
+/// Whether a file lies on a disk of this machine, on a file system that overwrites bytes in place. On other file
+/// systems, zeros would go through a network for nothing, or would take space a second time.
 #[cfg(target_os = "linux")]
 pub fn overwrites_in_place(file: &File) -> bool {
     /// ext2 to ext4, XFS, and the layers of containers, which nearly always lie on one of them.
@@ -131,8 +131,8 @@ pub fn overwrites_in_place(file: &File) -> bool {
     rustix::fs::fstatfs(file).is_ok_and(|about| KNOWN.contains(&(about.f_type as u32)))
 }
 
-/// Most bytes that are filled ahead. The system begins to write to the disk what is a tenth of its memory: zeros should not
-/// come to that.
+/// The most bytes that are filled ahead. The system begins to write to the disk when a tenth of its memory is
+/// unwritten; zeros should stay below that.
 #[cfg(target_os = "linux")]
 pub fn most_ahead() -> u64 {
     gpu_core::host_memory::available().map_or(0, |available| available / 16)

@@ -19,7 +19,7 @@ pub(super) struct Blocks {
 }
 
 impl Blocks {
-    /// Blocks with about [`POINTS`] points each where `points` are spread evenly.
+    /// Returns blocks with about [`POINTS`] points each, if `points` points are spread evenly.
     pub fn over(ground: &Bounds, points: u64) -> Self {
         let (width, height) = (ground.max_x - ground.min_x, ground.max_y - ground.min_y);
         let longest = width.max(height);
@@ -46,7 +46,7 @@ impl Blocks {
         self.columns as usize * self.rows as usize
     }
 
-    /// The block of a place; of one outside, the nearest.
+    /// Returns the block of a place; for a place outside, the nearest block.
     pub fn of(&self, x: f64, y: f64) -> u32 {
         self.row(y) * self.columns + self.column(x)
     }

@@ -46,12 +46,12 @@ pub(super) const fn record(values: usize) -> usize {
     values.saturating_add(2).saturating_mul(8).saturating_add(4)
 }
 
-/// A place in the points of all inputs: an input, and how many of its points were kept before.
+/// A position in the points of all inputs: an input, and how many of its points come before.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Position {
     /// The number of the input, from 0.
     pub input: u64,
-    /// Points of it that are before.
+    /// How many of its points come before.
     pub kept: u64,
 }
 
@@ -68,12 +68,12 @@ pub(super) struct Header {
     pub begin: Position,
     pub end: Position,
     pub blocks: Blocks,
-    /// Where its points lie; without points the lowest is above the highest.
+    /// The bounds of its points; without points, the lower end is above the upper.
     pub bounds: Bounds,
 }
 
 impl Header {
-    /// Whether another can be of the same bins.
+    /// Whether another header can belong to the same bins.
     pub fn is_beside(&self, other: &Self) -> bool {
         self.values == other.values && self.blocks == other.blocks
     }
@@ -202,7 +202,7 @@ pub(super) struct Entry {
     pub block: u32,
     pub points: u32,
     pub checksum: u32,
-    /// Points of the run before its own.
+    /// How many points of the run come before this block.
     pub first: u64,
 }
 

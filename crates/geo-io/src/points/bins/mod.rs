@@ -1,20 +1,20 @@
-//! Points on disk in bins: a rectangle reads its points without reading all, in the order in which they came.
+//! Points on disk in bins: a program reads the points of a rectangle without reading all, in their original order.
 //!
-//! Files of points are compressed, and in no order that a map knows: to find the points of a rectangle, each file that
-//! touches it must be unpacked whole. A program that wants many rectangles, one after the other, puts the points into
-//! bins first. Then each file is read once ([`read_batches`](crate::read_batches)), and a rectangle reads little more
-//! than its own points.
+//! Files of points are compressed, and their order does not follow the ground: to find the points of a rectangle, a
+//! program must unpack every file that touches it. A program that needs many rectangles, one after the other, first
+//! sorts the points into bins. Then it reads each file once ([`read_batches`](crate::read_batches)), and for a
+//! rectangle little more than its own points.
 //!
 //! **Runs.** A [`BinWriter`] takes points until its memory is full. It sorts them by the square block of ground in
-//! which they lie, keeping their order within each block, and writes them as a file: a run. So there are few files, one
-//! is open at a time, and each is written from its beginning to its end. However many blocks there are, memory is that
-//! of one run. Each point has its place in the run as well. A rectangle reads the blocks of each run that it touches,
-//! drops the points outside, and sorts the rest by place: this restores the order in which they came.
+//! which they lie, keeping their order within each block, and writes them as a file: a run. So there are few files, of
+//! which one is open at a time, written from beginning to end. Memory is bounded by one run, for any number of blocks.
+//! A run also stores each point's position in the run. A rectangle reads the blocks of each run that it touches, drops
+//! the points outside, and sorts the rest by position: this restores the original order.
 //!
 //! **Whole or not.** A run appears whole under its name or not at all, and says where in the inputs it begins and ends.
-//! So after a writer was killed, another goes on behind the last run ([`BinWriter::position`]). The last run says that
-//! it is the last: without it there are no bins yet. Header, index and blocks have checksums (CRC-32); a reader names
-//! the damaged part.
+//! So if a writer was killed, another writer continues after the last run ([`BinWriter::position`]). The last run says
+//! that it is the last. Without it, the bins are incomplete. Header, index and blocks have checksums (CRC-32); a reader
+//! names the damaged part.
 //!
 //! The format is little-endian: `format.rs` has its fields. A point takes 20 bytes and 8 for each of its values.
 
@@ -42,11 +42,11 @@ use format::Header;
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct BinSpec {
-    /// By what they are known again: at most 32 bytes.
+    /// The id by which programs recognise the bins: at most 32 bytes.
     pub id: String,
-    /// Where the points lie. Those outside are taken as well, into the blocks at the edges.
+    /// Where the points lie. The bounds of the blocks. Points outside go into the blocks at the edges.
     pub ground: Bounds,
-    /// About how many points there are, from which the size of blocks follows.
+    /// The approximate number of points, which decides the size of blocks.
     pub points: u64,
     /// Values of a point, beside x and y; 32,765 at most.
     pub values: usize,
@@ -58,7 +58,7 @@ impl BinSpec {
         Self { id: id.into(), ground, points, values: 1 }
     }
 
-    /// Sets the number of values of a point: the field of that name.
+    /// Sets the field `values`: the number of values of a point.
     pub fn values(self, values: usize) -> Self {
         Self { values, ..self }
     }
@@ -87,14 +87,17 @@ fn runs(folder: &Path, id: &str) -> Result<(Vec<Header>, bool)> {
         }
         let header = Header::read(&path)?;
         if header.id != id {
-            return Err(Error::malformed(&path, "its points are others than these"));
+            return Err(Error::malformed(&path, "it holds other points than this run"));
         }
         let begin = runs.last().map_or(Position::default(), |last| last.end);
         let is_next = header.number == number
             && header.begin == begin
             && runs.first().is_none_or(|first| first.is_beside(&header));
         if !is_next {
-            return Err(Error::malformed(&path, "it does not go on where the file before ends"));
+            return Err(Error::malformed(
+                &path,
+                "it does not continue where the previous file ends",
+            ));
         }
         let is_last = header.is_last;
         runs.push(header);
@@ -104,7 +107,7 @@ fn runs(folder: &Path, id: &str) -> Result<(Vec<Header>, bool)> {
     }
 }
 
-/// Removes bins, and their folder where nothing else is in it; says how many files were removed. Other files stay.
+/// Removes bins, and their folder if nothing else is in it; returns how many files it removed. Other files stay.
 ///
 /// ```
 /// use geo_io::{BinSpec, BinWriter, Bins, remove_bins};
@@ -125,7 +128,7 @@ fn runs(folder: &Path, id: &str) -> Result<(Vec<Header>, bool)> {
 /// ```
 ///
 /// # Errors
-/// [`Error::Read`] for a folder that cannot be looked into, [`Error::Write`] for what cannot be removed.
+/// [`Error::Read`] for a folder that cannot be listed, [`Error::Write`] for a file that cannot be removed.
 pub fn remove_bins(folder: &Path) -> Result<u64> {
     if !folder.is_dir() {
         return Ok(0);

@@ -62,11 +62,11 @@ pub struct Binned {
 }
 
 impl Bins {
-    /// Opens the bins of a folder; `None` where there are none, or their writer has not come to its end. Reads the header
-    /// of each run.
+    /// Opens the bins of a folder; `None` if there are none, or if their writer did not finish. Reads the header of
+    /// each run.
     ///
     /// # Errors
-    /// [`Error::NotA`] and [`Error::Malformed`] for a run that is damaged or of another id, and the errors of reading.
+    /// [`Error::NotA`] and [`Error::Malformed`] for a run that is damaged or has another id, and the errors of reading.
     pub fn open(folder: &Path, id: &str) -> Result<Option<Self>> {
         let (runs, is_whole) = runs(folder, id)?;
         Ok(is_whole.then(|| Self { folder: folder.to_owned(), runs }))
@@ -82,11 +82,12 @@ impl Bins {
         self.runs.first().map_or(0, |run| run.values)
     }
 
-    /// Reads the points within a rectangle, edges included, in the order in which they were written. `progress` is
-    /// told the share of the runs read.
+    /// Reads the points within a rectangle, edges included, in the order in which they were written. It reports the
+    /// share of the runs read to `progress`.
     ///
-    /// Reads the blocks that the rectangle touches, on all cores, each a quarter of a megabyte at a time. Memory: 8
-    /// bytes for each column of each point, and, for the points of one run at a time, 4 and 8 for each column more.
+    /// All cores read the blocks that the rectangle touches, a quarter of a megabyte at a time. Memory: 8 bytes for
+    /// each column of each point. For the points of one run at a time, it takes 4 more bytes, and 8 more for each
+    /// column.
     ///
     /// # Errors
     /// - [`Error::Malformed`]: a run is damaged.
@@ -95,9 +96,8 @@ impl Bins {
         self.read_with(bounds, &(0..u64::MAX), progress, |_, _| {})
     }
 
-    /// Reads the points of a range of numbers, in order. Points are numbered from 0 as they were written. Use it to
-    /// process all points, some at a time. Runs that have such points are read whole. Memory: as
-    /// [`read`](Self::read).
+    /// Reads the points of a range of numbers, in order. Points have numbers from 0, in the order of writing. Use it to
+    /// process all points, some at a time. It reads runs with such points whole. Memory: as [`read`](Self::read).
     ///
     /// # Errors
     /// The errors of [`read`](Self::read).
@@ -105,7 +105,8 @@ impl Bins {
         self.read_with(&EVERYWHERE, &numbers, progress, |_, _| {})
     }
 
-    /// [`read`](Self::read), and the number of each point among all that were written, from 0: 8 more bytes a point.
+    /// Reads like [`read`](Self::read), and also returns the number of each point among all written points, from 0.
+    /// This takes 8 more bytes a point.
     ///
     /// # Errors
     /// The errors of [`read`](Self::read).
@@ -239,11 +240,17 @@ impl Part<'_> {
                 let (words, place) = point.as_chunks::<8>();
                 let [x, y] = [0, 1].map(|i| f64::from_le_bytes(words[i]));
                 if !(x.is_finite() && y.is_finite()) {
-                    return Err(Error::malformed(self.path, "a place of it is no number"));
+                    return Err(Error::malformed(
+                        self.path,
+                        "one of its points has a coordinate that is not a number",
+                    ));
                 }
                 let place = u32::from_le_bytes([place[0], place[1], place[2], place[3]]);
                 if u64::from(place) >= self.run.points {
-                    return Err(Error::malformed(self.path, "a point of it has no place in it"));
+                    return Err(Error::malformed(
+                        self.path,
+                        "one of its points lies outside its blocks",
+                    ));
                 }
                 let b = self.bounds;
                 let is_within = x >= b.min_x && x <= b.max_x && y >= b.min_y && y <= b.max_y;
@@ -257,7 +264,7 @@ impl Part<'_> {
             left -= count;
         }
         if checksum.finalize() != entry.checksum {
-            return Err(Error::malformed(self.path, "points of it are damaged"));
+            return Err(Error::malformed(self.path, "its points are damaged"));
         }
         Ok(())
     }

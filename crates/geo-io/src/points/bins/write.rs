@@ -35,8 +35,8 @@ pub struct BinWriter {
 }
 
 impl BinWriter {
-    /// Begins in an existing folder, or goes on behind the runs that the folder has. Takes `memory` bytes: 8 for
-    /// each point and 8 for each of its columns, x, y and the values.
+    /// Begins to write bins into an existing folder, or continues after the runs in the folder. Takes `memory` bytes: 8
+    /// for each point and 8 for each of its columns, x, y and the values.
     ///
     /// # Errors
     /// - [`Error::Shape`]: the id is longer than 32 bytes, or a point has more than 32,765 values.
@@ -57,7 +57,7 @@ impl BinWriter {
             && (first.blocks != blocks || first.values != spec.values)
         {
             let path = run_path(folder, 0);
-            return Err(Error::malformed(&path, "its blocks are not those of these points"));
+            return Err(Error::malformed(&path, "its blocks belong to other points"));
         }
         let a_point = 8 * (2 + spec.values) + 8;
         let room = memory / a_point as u64;
@@ -92,17 +92,17 @@ impl BinWriter {
         })
     }
 
-    /// Where to go on: what was given before lies in runs.
+    /// Returns where to continue: all points before this position are in runs.
     pub fn position(&self) -> Position {
         self.position
     }
 
-    /// Whether nothing is left to do.
+    /// Whether the bins are complete.
     pub fn is_whole(&self) -> bool {
         self.is_whole
     }
 
-    /// Points in runs, and those that wait.
+    /// The number of points in runs and in memory.
     pub fn points(&self) -> u64 {
         self.points
     }
@@ -154,7 +154,7 @@ impl BinWriter {
         Ok(())
     }
 
-    /// The points of an input have all been given.
+    /// Notes that the caller has given all points of an input.
     pub fn next_input(&mut self) {
         self.position = Position { input: self.position.input.saturating_add(1), kept: 0 };
     }

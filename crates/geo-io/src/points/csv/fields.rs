@@ -90,9 +90,9 @@ fn closing(line: &[u8], from: usize) -> Option<usize> {
 /// How the numbers of a table are written.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Style {
-    /// Whether a comma in a field without quotes is a decimal comma: where no comma separates.
+    /// Whether a comma in a field without quotes is a decimal comma; this is so unless commas separate fields.
     pub has_decimal_commas: bool,
-    /// Whether commas are known to be decimal even where digits stand as in 1,234.
+    /// Whether commas are surely decimal, even in numbers such as 1,234.
     pub is_settled: bool,
     /// Whether a comma may follow a number, before the separator.
     pub may_end_in_comma: bool,
@@ -118,7 +118,7 @@ impl Style {
         }
     }
 
-    /// The number that a field holds, else what it should be.
+    /// Returns the number in a field, or as the error what it should hold.
     pub fn number(self, text: &str, is_quoted: bool) -> Result<f64, &'static str> {
         let finite = |value: f64| Some(value).filter(|v| v.is_finite()).ok_or(FINITE);
         if let Ok(value) = text.parse() {
@@ -137,7 +137,7 @@ impl Style {
     }
 }
 
-/// What a text should be that is no number, by how it is written.
+/// What a text should be that is not a number, by how it is written.
 fn expected_of(text: &str) -> &'static str {
     // Dashes and the minus of mathematics, as word processors write them.
     const DASHES: [char; 5] = ['\u{2212}', '\u{2013}', '\u{2014}', '\u{2010}', '\u{2011}'];

@@ -1,9 +1,9 @@
-//! How a table is laid out: its separator, and which columns are wanted, found in its first lines.
+//! The layout of a table: the separator and the columns to read, found in its first lines.
 //!
-//! The first line that is neither blank nor a comment decides, outside of its quotes, or behind titles the first with the names of
-//! the wanted columns above a row. Of the separators that occur there the
-//! first serves under which the wanted columns are found: by name, or where numbers stand in the wanted places. So a semicolon in
-//! the name of a column, or a blank in one, separates nothing.
+//! The first line that is neither blank nor a comment decides, outside of its quotes. After titles, it is the first
+//! line that has the names of the wanted columns and is followed by a row. Among the separators in that line, the
+//! reader takes the first that yields the wanted columns: by name, or by numbers in the wanted positions. So a
+//! semicolon or a blank within the name of a column does not separate.
 
 use std::io::BufRead;
 use std::path::Path;
@@ -42,7 +42,7 @@ pub(super) struct Layout {
     /// Columns of further values.
     pub values: Vec<usize>,
     pub style: Style,
-    /// How many rows the first line promises, where it is a number alone.
+    /// How many rows the first line promises, if that line is only a number.
     pub promised: Option<u64>,
     /// What the user should know.
     pub notes: Vec<String>,
@@ -117,8 +117,8 @@ impl Layout {
         self.xyz.iter().any(is_value)
     }
 
-    /// Divides a row, and gives whether it has as many fields as the first line. Empty ones at its end do not count, nor does a
-    /// tab at its start where it makes a field too many.
+    /// Divides a row into fields, and returns whether it has as many fields as the first line. Empty fields at its end
+    /// do not count, nor does a tab at its start if that makes a field too many.
     pub fn divide(&self, line: &Line, fields: &mut Vec<Field>) -> Result<bool, String> {
         split(&line.text, self.separator, fields).map_err(|_| OPEN_QUOTE.to_owned())?;
         let [fewest, most] = self.fields;
@@ -131,7 +131,7 @@ impl Layout {
         Ok((fewest..=most).contains(&fields.len()))
     }
 
-    /// Why a row is refused that has other fields than the first line.
+    /// Says why the reader refuses a row whose number of fields differs from the first line's.
     pub fn ragged(&self, line: &Line, fields: &[Field]) -> String {
         let (found, [_, expected]) = (fields.len(), self.fields);
         let plural = if found == 1 { "field" } else { "fields" };

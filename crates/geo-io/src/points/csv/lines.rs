@@ -1,4 +1,4 @@
-//! The lines of a text, without their ends and without those that are blank.
+//! The lines of a text that are not blank, without line ends.
 
 use std::collections::VecDeque;
 use std::io::BufRead;
@@ -8,7 +8,7 @@ use memchr::memchr2;
 
 use crate::{Error, Result};
 
-/// The longest line, in bytes: what is longer is no table.
+/// The longest line, in bytes: what is longer is not a table.
 const LONGEST: usize = 1 << 26;
 
 /// Marks that open a comment at the start of a line.
@@ -17,7 +17,8 @@ const MARKS: [&[u8]; 4] = [b"#", b"%", b"!", b"//"];
 /// A line, and where it stands.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Line {
-    /// Without its end, and without blanks, NUL bytes and Ctrl-Z at both ends; tabs are left, as they may separate.
+    /// The line without its end, and without blanks, NUL bytes and Ctrl-Z at both ends. Tabs stay, since they may
+    /// separate fields.
     pub text: Vec<u8>,
     /// From 1.
     pub number: u64,
@@ -26,14 +27,14 @@ pub(super) struct Line {
 }
 
 impl Line {
-    /// Returns the text after a comment's mark; `None` if the line is no comment.
+    /// Returns the text after a comment's mark; `None` if the line is not a comment.
     pub fn comment(&self) -> Option<&[u8]> {
         let text = self.text.trim_ascii_start();
         MARKS.into_iter().find_map(|mark| text.strip_prefix(mark))
     }
 
-    /// Takes blanks and what is no text from both ends, and a byte order mark from the start, which stands within a file
-    /// where two were joined. Gives how many NUL bytes were among it.
+    /// Takes blanks and what is not text from both ends, and a byte order mark from the start, which stands within a
+    /// file where two were joined. Gives how many NUL bytes were among it.
     fn trim(&mut self) -> u64 {
         let is_void = |&b: &u8| matches!(b, b' ' | 0 | 0x1A);
         let count = |bytes: &[u8]| bytes.iter().filter(|&&b| b == 0).count() as u64;
@@ -83,7 +84,7 @@ impl<'a, R: BufRead> Lines<'a, R> {
         Self { source, path, number: 0, taken: 0, is_after_return: false, nuls: 0, ahead }
     }
 
-    /// How many NUL bytes stood at the ends of lines.
+    /// How many NUL bytes there were at the ends of lines.
     pub fn nuls(&self) -> u64 {
         self.nuls
     }
@@ -100,7 +101,7 @@ impl<'a, R: BufRead> Lines<'a, R> {
         Ok(&mut self.ahead)
     }
 
-    /// Puts the next line into `line`, whose memory is used again; `false` at the end.
+    /// Reads the next line into `line`, and reuses its memory; returns false at the end.
     pub fn next(&mut self, line: &mut Line) -> Result<bool> {
         match self.ahead.pop_front() {
             Some(next) => *line = next,
@@ -140,7 +141,7 @@ impl<'a, R: BufRead> Lines<'a, R> {
             }
             if text.len() > LONGEST {
                 let reason = format!(
-                    "line {} is longer than {} MiB, so the file is no table of text",
+                    "line {} is longer than {} MiB, so the file is not a table of text",
                     self.number + 1,
                     LONGEST >> 20
                 );

@@ -1,5 +1,5 @@
-//! Points from a table of text: its lines (`lines`), what the first of them tell of it (`layout`), and the fields and
-//! numbers of a row (`fields`).
+//! Points from a table of text: its lines (`lines`), the layout that the first lines tell (`layout`), and the fields
+//! and numbers of a row (`fields`).
 
 mod fields;
 mod layout;
@@ -20,9 +20,9 @@ use fields::Field;
 use layout::Layout;
 use lines::{Line, Lines};
 
-/// The coordinate columns of a table: their names, upper or lower case alike, or their numbers from 1 where no name is
-/// such a number. Where a table has no names, the default names mean the first three columns. Further values of each point may be
-/// named as well, of LAS files too.
+/// The coordinate columns of a table: their names, in upper or lower case, or their numbers from 1 if no column has
+/// that number as its name. If a table has no names, the default names mean the first three columns. The caller may
+/// also name further values of each point, for LAS files too.
 ///
 /// ```
 /// use geo_io::{CsvColumns, read_points};
@@ -44,17 +44,17 @@ pub struct CsvColumns {
     pub y: String,
     /// Column of the elevations.
     pub z: String,
-    /// Columns of further values; of a LAS file the names of its fields.
+    /// Columns of further values; for a LAS file, the names of fields.
     pub values: Vec<String>,
 }
 
 impl CsvColumns {
-    /// Three columns, and no further values.
+    /// Returns three columns, without further values.
     pub fn new([x, y, z]: [String; 3]) -> Self {
         Self { x, y, z, values: Vec::new() }
     }
 
-    /// Sets the further values: the field of that name.
+    /// Sets the field `values`: the columns of further values.
     pub fn values(self, values: impl Into<Vec<String>>) -> Self {
         Self { values: values.into(), ..self }
     }
@@ -93,7 +93,7 @@ const OTHER_FORMATS: [(&[u8], &str); 23] = [
     (b"%PDF-", "a PDF file, not a table"),
 ];
 
-/// Refuses what is no text in one byte per character by its name.
+/// Refuses what is not text in one byte per character by its name.
 fn require_text(path: &Path, start: &[u8]) -> Result<()> {
     let is_wide = match start {
         [0xFF, 0xFE, ..] | [0xFE, 0xFF, ..] | [0, 0, 0xFE, 0xFF, ..] => true,

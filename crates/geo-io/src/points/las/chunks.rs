@@ -1,8 +1,8 @@
 //! The chunks of a LAZ file, decoded on all cores.
 //!
-//! Each chunk is decoded by itself: a task of the pool reads its bytes, decodes its records a few at a time and keeps
-//! what the filter keeps. Ready chunks wait for their turn, and only as many are begun as the caller's share of memory
-//! allows. So cores wait for each other only at the end of the file.
+//! Each chunk is decoded alone: a task of the pool reads its bytes, decodes a few records at a time, and keeps the
+//! points that pass the filter. Ready chunks wait for their turn, and the reader begins only as many as the caller's
+//! share of memory allows. So cores wait for each other only at the end of the file.
 
 use std::collections::BTreeMap;
 use std::io::{Cursor, Read, Seek, SeekFrom};
@@ -39,14 +39,14 @@ const ROOM: u64 = 1 << 16;
 
 /// The chunks that hold points, as a file's table states them.
 pub(super) struct Table {
-    /// Where they lie. If chunks have one size, each has as many points as the last may have.
+    /// Where they lie. If all chunks have one size, the most points of a chunk.
     pub chunks: Vec<Chunk>,
-    /// The points of all, where the file states them beside its header.
+    /// The number of all points, if the file states it outside of its header.
     pub points: Option<u64>,
 }
 
 impl Table {
-    /// Reads the table of a file. Refuses one that does not fit the file.
+    /// Reads the table of a file. Refuses a table that does not fit the file.
     pub fn read(las: &LasFile, vlr: &LazVlr) -> Result<Self, String> {
         const NO_FIT: &str = "its chunk table does not fit the file";
         check_table(las, vlr)?;
@@ -303,7 +303,9 @@ impl Decoder<'_> {
         let decoded = unwinding(|| self.decoded(&packed, &chunk))?.map_err(|e| e.to_string())?;
         if let Some([x, y]) = decoded.stray {
             let [x, y] = [x, y].map(Shortest);
-            return Err(format!("its octree has no point at {x} {y}, its records do"));
+            return Err(format!(
+                "its records have a point at {x} {y}, but its octree has none there"
+            ));
         }
         Ok(decoded)
     }

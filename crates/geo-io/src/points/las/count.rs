@@ -1,5 +1,5 @@
-//! How many points a file holds, and whether they lie where its header says. Headers are written last, or never: where one
-//! contradicts the records, the records count.
+//! How many points a file holds, and whether they lie where its header says. Writers write headers last, or never: if
+//! the header contradicts the records, the records count.
 
 use std::io::{self, Read, Seek, SeekFrom};
 

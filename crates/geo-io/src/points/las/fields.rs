@@ -1,5 +1,5 @@
-//! The fields of a LAS record beside the coordinates (LAS 1.4 R16, tables 7 to 18): their offsets and their ranges. A chunk in
-//! layers is decoded for the fields alone that are asked for.
+//! The fields of a LAS record other than coordinates (LAS 1.4 R16, tables 7 to 18): their offsets and their ranges. In
+//! a chunk with layers, only the needed fields are decoded.
 
 use std::path::Path;
 
@@ -20,11 +20,11 @@ pub enum LasField {
     Class,
     /// Angle of the beam in degrees, positive to the right of the track.
     ScanAngle,
-    /// What a program stored, 0 to 255.
+    /// A number for a program's own use, 0 to 255.
     UserData,
-    /// Where the point came from, such as a flight line, 0 to 65,535.
+    /// The source of the point, such as a flight line, 0 to 65,535.
     Source,
-    /// Time in seconds, of the GPS week or less 10^9 since its beginning.
+    /// GPS time in seconds: of the week, or since the beginning of GPS time minus 10^9.
     GpsTime,
     /// Red, 0 to 65,535.
     Red,
@@ -53,7 +53,7 @@ impl LasField {
         Self::Infrared,
     ];
 
-    /// The name by which users choose the field.
+    /// The name of the field for users.
     pub fn name(self) -> &'static str {
         match self {
             Self::Intensity => "intensity",
@@ -71,8 +71,8 @@ impl LasField {
         }
     }
 
-    /// Returns the range that the field's values have in any file; `None` for the time. All whole numbers have the
-    /// range of 16 bits, so that values scaled by their range have one scale.
+    /// Returns the range of the field's values in every file; `None` for the time. All whole numbers have the range of
+    /// 16 bits, so that values scaled by their range share one scale.
     pub fn range(self) -> Option<[f64; 2]> {
         match self {
             // In units of 0.006 degrees, of 16 bits with a sign.
@@ -82,7 +82,7 @@ impl LasField {
         }
     }
 
-    /// The field of a name, which may be written in upper case.
+    /// Returns the field with a name, in lower or upper case.
     pub fn of(name: &str) -> Option<Self> {
         let name = name.trim().to_ascii_lowercase();
         Self::ALL.into_iter().find(|field| field.name() == name)

@@ -2,16 +2,17 @@
 //!
 //! Reading. The crates `las` and `laz` decode headers, records and compression; this module guards them against damaged
 //! files. Every length that a header states is compared with the file's length before memory is allocated. Points come
-//! in batches, and a decoder that panics gives an error. LAZ is decoded on all cores through its chunk table. Where
-//! that table is missing, as in a file cut short, or where the parallel decoder fails, points are decoded again one by
-//! one from the start. So a file with whole points but a damaged table is still read, and for a truncated file the
-//! error says how many points it holds.
+//! in batches, and a decoder that panics gives an error. LAZ is decoded on all cores through its chunk table. If the
+//! table is missing, as in a file cut short, or the parallel decoder fails, the reader decodes points one by one from
+//! the start. So it still reads a file with intact points but a damaged table, and the error for a truncated file says
+//! how many points the file holds.
 //!
-//! If the filter has bounds, a large file is not read when its header lies outside them. A COPC file is read only where
-//! its chunks touch the bounds. If a sample of the records contradicts the header or the octree, all is read.
+//! If the filter has bounds, the reader skips a large file whose header lies outside them, and reads only those chunks
+//! of a COPC file that touch them. If a sample of the records contradicts the header or the octree, it reads
+//! everything.
 //!
-//! A file on a web server is read by the same code, in parts ([`Source`]). There each place is a request: so the sample
-//! is one record, and chunks next to each other come together ([`packed`]).
+//! The same code reads a file on a web server, in parts ([`Source`]). There each read is a request, so the sample is
+//! one record, and adjacent chunks come together ([`packed`]).
 
 mod chunks;
 mod count;
@@ -95,7 +96,7 @@ pub(crate) fn read_header(path: &Path) -> Result<Header> {
 }
 
 /// Looks up fields of a LAS or LAZ file by their names, and returns the lowest and the highest value that each can
-/// hold. `None` means that only the file's points tell. Reads no points.
+/// hold. `None` means that the range is known only after reading the points. Reads no points.
 ///
 /// ```
 /// use geo_io::{LasPoints, ranges_of_fields, write_las};
@@ -160,7 +161,7 @@ impl LasFile {
         }
         reader.rewind().map_err(|e| Error::read(path, e))?;
         let raw = raw::Header::read_from(&mut reader)
-            .map_err(|e| bad(format!("its header is no LAS header: {e}")))?;
+            .map_err(|e| bad(format!("its header is not a LAS header: {e}")))?;
         if raw.version.major != 1 || raw.version.minor > 4 {
             return Err(bad(format!("LAS version {} is not 1.0 to 1.4", raw.version)));
         }
@@ -201,7 +202,10 @@ impl LasFile {
         };
         let record = usize::from(raw.point_data_record_length);
         if laz.as_ref().is_some_and(|vlr| vlr.items_size() != record as u64) {
-            return Err(bad("compressed and stated point sizes differ".into()));
+            return Err(bad(
+                "the point size in the compression record differs from the size in the header"
+                    .into(),
+            ));
         }
         let layout = Layout::of(&raw, &format).map_err(bad)?;
         let mut las =
@@ -278,7 +282,7 @@ impl LasFile {
         if !is_outside || !self.is_believed(path)? {
             if filter.bounds.is_some() && self.file.is_remote() && self.copc_record().is_none() {
                 cloud.notes.push(
-                    "it is no COPC, so all of it came from its server: a COPC gives parts"
+                    "it is not a COPC, so all of it came from its server: a COPC gives parts"
                         .to_owned(),
                 );
             }

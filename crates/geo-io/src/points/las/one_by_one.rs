@@ -1,4 +1,5 @@
-//! Records in the order of the file: of a LAS, in batches, and of a LAZ whose chunks cannot be decoded each by itself.
+//! Reads records in the order of the file: of a LAS file, in batches, and of a LAZ file whose chunks cannot be decoded
+//! separately.
 
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
@@ -26,13 +27,13 @@ pub(super) struct Decoded {
 }
 
 impl Decoded {
-    /// A decoder that begins, where another may have given points before.
+    /// Returns a decoder at the start of the file; another decoder may have returned points before.
     pub fn behind(before: Option<Self>) -> Self {
         let before = before.map(|other| (other.points, other.checksum.finalize()));
         Self { before, ..Self::default() }
     }
 
-    /// Takes what a decoder that begins gave next.
+    /// Takes the next result of a decoder that has begun again.
     pub fn takes(&mut self, points: u64, checksum: &crc32fast::Hasher) {
         self.points += points;
         self.checksum.combine(checksum);

@@ -1,5 +1,4 @@
-//! The bytes of chunks that several cores decode. Of a file on a server, chunks that lie next to each other come in one
-//! request.
+//! The bytes of chunks that several cores decode. For a file on a server, adjacent chunks come in one request.
 
 use std::io;
 use std::sync::{Mutex, PoisonError};
@@ -35,7 +34,7 @@ struct State {
 }
 
 impl Packed {
-    /// Prepares the reading of some chunks, each of which is taken once.
+    /// Prepares to read some chunks. Each chunk can be taken once.
     pub fn new(source: Source, chunks: &[Chunk]) -> Self {
         let requests = if source.is_remote() { requests(chunks) } else { Vec::new() };
         Self { source: Mutex::new(source), requests }

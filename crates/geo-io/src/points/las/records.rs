@@ -1,4 +1,4 @@
-//! What is taken out of the records of points.
+//! Takes coordinates, classes and fields from the records of points.
 
 use std::path::Path;
 
@@ -21,12 +21,11 @@ pub(super) struct Layout {
     pub format: u8,
     /// Whether that is one of 6 to 10.
     extended: bool,
-    /// Fields that are taken beside coordinates and class.
+    /// Fields to take in addition to coordinates and class.
     pub taken: Vec<Taken>,
     /// Scale and offset of x, y and z.
     axes: [(f64, f64); 3],
-    /// Where the header says that the points lie, and a step around: a coordinate is rounded once more than its bound may
-    /// be.
+    /// The bounds in the header, widened by a step: a coordinate may have one rounding more than its bound.
     pub stated: Option<Bounds>,
 }
 
@@ -88,7 +87,7 @@ impl Layout {
         Ok(())
     }
 
-    /// The same on one core, of a cloud that has room for them.
+    /// Keeps the points on one core, in a cloud that has capacity for them.
     pub fn keep(&self, records: &[u8], filter: &Filter, cloud: &mut PointCloud) {
         for r in records.chunks_exact(self.record) {
             let [x, y] = self.place(r);

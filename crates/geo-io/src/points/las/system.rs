@@ -57,7 +57,8 @@ impl LasFile {
                     let words: Vec<&str> = text.split_whitespace().collect();
                     let quoted: String = words.join(" ").chars().take(QUOTED).collect();
                     notes.push(format!(
-                        "the text of its coordinate system is none that a reader can take (\"{quoted}\"): it was passed over"
+                        "no reader can parse the text of its coordinate system (\"{quoted}\"): it \
+                         was passed over"
                     ));
                 }
                 (Some((crs, is_mended)), None) => {

@@ -1,5 +1,5 @@
-//! Variable length records: those behind the header, and the extended ones behind the points. Only those that the
-//! reader needs are taken into memory: others may have gigabytes of waveforms.
+//! Variable length records: ordinary ones after the header, and extended ones after the points. The reader loads only
+//! the records that it needs: others may have gigabytes of waveforms.
 
 use std::io::{BufReader, Read, Seek, SeekFrom};
 

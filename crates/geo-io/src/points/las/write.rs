@@ -17,7 +17,7 @@ const BATCH_OF_CORE: usize = 200_000;
 
 /// The columns that [`write_las`] writes: entry `i` of each is point `i`.
 ///
-/// The last three may be empty: class 0, and return 1 of 1.
+/// The last three may be empty: then points have class 0 and return 1 of 1.
 ///
 /// Example: see [`write_las`].
 #[derive(Clone, Copy, Debug, Default)]
@@ -38,8 +38,8 @@ pub struct LasPoints<'a> {
 
 /// Writes points as LAS, or as LAZ where the name ends in `.laz`.
 ///
-/// Coordinates are stored in steps of 0.001 (1e-7 for longitudes and latitudes), or of the next
-/// larger power of ten where the extent asks for it.
+/// It stores coordinates in steps of 0.001 (1e-7 for longitudes and latitudes), or in a larger power of ten if the
+/// extent needs it.
 ///
 /// ```
 /// use geo_io::{LasPoints, read_points, write_las};

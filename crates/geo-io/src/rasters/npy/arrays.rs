@@ -1,8 +1,8 @@
 //! NumPy's arrays: NPY files, and NPZ archives of them.
 //!
-//! `npyz` reads and writes the headers, `zip` opens the archives. The elements are read in bulk straight into the
-//! result, so that an array of a gigabyte takes a gigabyte. Elements stored column by column (Fortran order) are
-//! transposed once, and those in the other byte order are swapped in place.
+//! `npyz` reads and writes the headers, `zip` opens the archives. The reader reads elements in bulk straight into the
+//! result, so an array of a gigabyte takes a gigabyte. Elements stored column by column (Fortran order) are transposed
+//! once, and elements in the other byte order are swapped in place.
 
 use std::fs::File;
 use std::io::{BufReader, Read};
@@ -68,13 +68,13 @@ mod sealed {
         /// The elements of an array of this type.
         fn slice_of(data: &ArrayData) -> Option<&[Self]>;
 
-        /// The same; the array again where it is of another.
+        /// Takes the elements of this type out of an array; returns the array if its type differs.
         fn vec_of(data: ArrayData) -> Result<Vec<Self>, ArrayData>;
     }
 }
 
 impl ArrayData {
-    /// The elements; `None` where they are of another type.
+    /// Returns the elements; `None` if they have another type.
     pub fn as_slice<T: NpyElement>(&self) -> Option<&[T]> {
         T::slice_of(self)
     }
@@ -82,7 +82,7 @@ impl ArrayData {
     /// The elements, without a copy.
     ///
     /// # Errors
-    /// The array as it was, where they are of another type.
+    /// The unchanged array, if its elements have another type.
     pub fn into_vec<T: NpyElement>(self) -> Result<Vec<T>, Self> {
         T::vec_of(self)
     }
@@ -184,10 +184,10 @@ pub(crate) fn element<T: NpyElement>(path: &Path) -> Result<TypeStr> {
     format!("{order}{}", T::TYPE).parse().map_err(|e| Error::write(path, e))
 }
 
-/// An NPY file of two dimensions whose size is known before its values are. While the values are computed, it takes
-/// space on the disk and brings the file's pages into memory. That is most of the time that writing takes.
+/// Writes an NPY file of two dimensions whose size is known before its values. While the program computes the values,
+/// it reserves space on the disk and brings the file's pages into memory. This is most of the time of writing.
 ///
-/// The output's name appears only when [`write`](Self::write) has ended. Dropped before, it leaves nothing behind.
+/// The output's name appears only when [`write`](Self::write) has ended. If dropped before, it leaves no file.
 pub struct NpyRoom<T> {
     room: Preallocated,
     size: (usize, usize),
@@ -195,12 +195,12 @@ pub struct NpyRoom<T> {
 }
 
 impl<T: NpyElement> NpyRoom<T> {
-    /// Whether an array of this many elements is worth it: a small one is written at once.
+    /// Whether an array of this many elements is worth it; a small array is written at once.
     pub fn is_worth(count: u64) -> bool {
         count.saturating_mul(size_of::<T>() as u64) >= LARGE as u64
     }
 
-    /// Takes space on the disk for an array of `height` rows and `width` columns.
+    /// Reserves space on the disk for an array of `height` rows and `width` columns.
     ///
     /// # Errors
     /// The errors of writing, also where the disk has no space for the whole.
@@ -209,14 +209,16 @@ impl<T: NpyElement> NpyRoom<T> {
         let bytes = (width as u64)
             .checked_mul(height as u64)
             .and_then(|count| count.checked_mul(size_of::<T>() as u64))
-            .ok_or_else(|| Error::write(output.path, format!("{width} x {height} are too many")))?;
+            .ok_or_else(|| {
+                Error::write(output.path, format!("{width} x {height} values are too many"))
+            })?;
         let header = header::<T>(output.path, &[height as u64, width as u64])?;
         let mut room = Preallocated::begin(output, &header, bytes)?;
         room.fill_ahead()?;
         Ok(Self { room, size: (width, height), element: PhantomData })
     }
 
-    /// Writes the array, row by row, and gives the file its name; the bytes are [`write_npy`]'s.
+    /// Writes the array, row by row, and gives the file its name. The bytes are the same as from [`write_npy`].
     ///
     /// # Errors
     /// [`Error::Shape`] unless there are `width * height` values, and the errors of writing.
@@ -238,8 +240,8 @@ pub fn read_npy(path: &Path) -> Result<Array> {
     read_array(path, BufReader::with_capacity(1 << 20, file), size)
 }
 
-/// Returns the names of the arrays in an NPZ archive, in the archive's order. These are the entries that end in
-/// `.npy`, as `numpy.savez` names them, or all entries where none does.
+/// Returns the names of the arrays in an NPZ archive, in the archive's order. These are the entries that end in `.npy`,
+/// as `numpy.savez` names them, or all entries if none does.
 ///
 /// ```
 /// use geo_io::npz_names;
@@ -281,7 +283,7 @@ fn entries(path: &Path) -> Result<Vec<(usize, String)>> {
     Ok(all().map(|(i, name)| (i, name.clone())).collect())
 }
 
-/// Reads one array out of an NPZ archive: the named one, or the only one.
+/// Reads one array from an NPZ archive: the named array, or the only one.
 ///
 /// ```
 /// use geo_io::{ArrayData, read_npz};
@@ -303,8 +305,8 @@ fn entries(path: &Path) -> Result<Vec<(usize, String)>> {
 /// ```
 ///
 /// # Errors
-/// [`Error::NoArray`] where no array has that name, [`Error::NotOneArray`] where no name is given and there are several
-/// arrays; and the errors of [`read_npy`].
+/// [`Error::NoArray`] if no array has that name, [`Error::NotOneArray`] without a name if there are several arrays; and
+/// the errors of [`read_npy`].
 pub fn read_npz(path: &Path, name: Option<&str>) -> Result<Array> {
     with_entry(path, name, |entry, size| read_array(path, entry, size))
 }
@@ -359,7 +361,8 @@ fn with_entry<R>(
     let size = entry.size().min(packed.saturating_mul(1040));
     read(&mut entry, size).map_err(|error| match error {
         Error::NotA { .. } => {
-            let reason = format!("its array {array} is damaged: it does not begin as one of NumPy");
+            let reason =
+                format!("its array {array} is damaged: it does not begin with NumPy's signature");
             Error::malformed(path, reason)
         }
         other => other,

@@ -1,7 +1,7 @@
-//! The headers of NPY files, by whichever NumPy has written them.
+//! The headers of NPY files, from any version of NumPy.
 //!
-//! `npyz` reads the dictionary that a header is. What Python 2 wrote differently, long integers as `23L` and names as
-//! `b'descr'`, is written anew before.
+//! `npyz` reads the header, which is a dictionary. Before that, this module rewrites what Python 2 wrote differently:
+//! long integers as `23L` and names as `b'descr'`.
 
 use std::io::Read;
 use std::path::Path;
@@ -23,7 +23,7 @@ const KNOWN: [&str; 12] = ["f2", "f4", "f8", "b1", "i1", "u1", "i2", "u2", "i4",
 /// The fields of a header.
 pub(crate) struct Header {
     pub shape: Vec<usize>,
-    /// The type of the elements, one of those that are read.
+    /// The type of the elements, among the types that geo-io reads.
     pub element: TypeStr,
     pub by_columns: bool,
     /// Bytes before the first element.
@@ -34,7 +34,7 @@ impl Header {
     /// Reads the header of an array of one or two dimensions; the source is then at its first element.
     ///
     /// # Errors
-    /// [`Error::NotA`] for another file, [`Error::Malformed`] for an array that is not read.
+    /// [`Error::NotA`] for another file, [`Error::Malformed`] for an array that geo-io does not read.
     pub fn read(path: &Path, source: &mut impl Read) -> Result<Self> {
         let bad = |reason: String| Error::malformed(path, reason);
         let mut signature = [0; 6];
@@ -71,7 +71,7 @@ impl Header {
         bytes.extend(text.as_bytes());
         let header = unwinding(|| NpyHeader::from_reader(&bytes[..]))
             .and_then(|header| header.map_err(|e| e.to_string()))
-            .map_err(|reason| format!("its header is no NPY header: {reason}"))?;
+            .map_err(|reason| format!("its header is not an NPY header: {reason}"))?;
         let element = match header.dtype() {
             DType::Plain(element) => element,
             DType::Record(fields) => {

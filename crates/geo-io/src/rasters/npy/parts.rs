@@ -1,4 +1,4 @@
-//! NPY files in parts: windows out of one, and one of rows as they come.
+//! NPY files in parts: reads windows of a file, and writes a file row by row.
 
 use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom, Write};
@@ -61,10 +61,10 @@ impl ArrayFile {
         self.bytes
     }
 
-    /// A window of the array, of whichever type it has.
+    /// Reads a window of the array, of any type.
     ///
     /// # Errors
-    /// [`Error::Malformed`] for a window beyond the array and for what is wrong with the file, [`Error::OutOfMemory`].
+    /// [`Error::Malformed`] for a window beyond the array and for a damaged file, [`Error::OutOfMemory`].
     pub fn window(&self, rows: Range<usize>, columns: Range<usize>) -> Result<Array> {
         check_window(&self.path, &rows, &columns, self.size)?;
         // The window as an array file of its own, which is read as any other.
@@ -86,7 +86,7 @@ impl ArrayFile {
         read_array(&self.path, &bytes[..], length)
     }
 
-    /// Whole rows of an array that has elements of this type, as [`write_npy`](crate::write_npy) writes them.
+    /// Reads whole rows of an array with elements of this type, as [`write_npy`](crate::write_npy) writes them.
     ///
     /// # Errors
     /// [`Error::Malformed`] for an array of another type, and the errors of [`ArrayFile::window`].
@@ -149,8 +149,8 @@ pub(crate) fn check_window(
     Ok(())
 }
 
-/// Writes an array of two dimensions that need not fit the memory: `fill` gives whole rows, from the first on. The file
-/// has the bytes that [`write_npy`](crate::write_npy) gives of the same values.
+/// Writes an array of two dimensions that need not fit the memory: `fill` returns whole rows, from the first on. The
+/// bytes are the same as from [`write_npy`](crate::write_npy).
 ///
 /// ```
 /// use geo_io::{ArrayData, read_npy, write_npy_rows};
@@ -168,7 +168,7 @@ pub(crate) fn check_window(
 /// ```
 ///
 /// # Errors
-/// What `fill` gives, and the errors of writing.
+/// The errors of `fill` and of writing.
 pub fn write_npy_rows<'a, T: NpyElement + Pod>(
     output: impl Into<Output<'a>>,
     (width, height): (usize, usize),

@@ -1,8 +1,8 @@
 //! The first image of a TIFF, read as libtiff reads it.
 //!
-//! Writers leave out what the format demands, or state it in another way. They write no lengths of strips or lengths of
-//! 0, numbers of signed types, a predictor beside a codec that has none, or one strip for all. [`mended`] states the
-//! same in the form that `tiff-reader` takes. That crate unpacks blocks from the file by the mended directory.
+//! Some writers omit what the format demands, or state it in another way. They omit the lengths of strips or write 0,
+//! use signed types, name a predictor for a codec that has none, or put all rows into one strip. [`mended`] states the
+//! same in the form that `tiff-reader` takes. That crate decompresses blocks of the file by the mended directory.
 
 use std::collections::BTreeMap;
 use std::io::Cursor;
@@ -143,7 +143,8 @@ pub(crate) struct TiffImage {
 }
 
 impl TiffImage {
-    /// Opens a file and reads no samples. `cache` is how many unpacked bytes, and blocks, are kept between windows at most.
+    /// Opens a file and reads no samples. `cache` limits how many decompressed bytes and blocks stay in memory between
+    /// windows.
     ///
     /// # Errors
     /// An error that says what is wrong with the file, such as blocks beyond its end or shorter than they promise.
@@ -208,7 +209,7 @@ impl TiffImage {
         &self.layout
     }
 
-    /// Bytes that a window takes beside its own while its blocks are unpacked.
+    /// Returns how many bytes a window takes in addition to its values while its blocks are decompressed.
     pub fn unpacking_bytes(&self) -> u64 {
         // A block as it is packed and as it is not.
         self.block_bytes.saturating_mul(2)
@@ -217,7 +218,7 @@ impl TiffImage {
     /// Reads the samples of a window, row by row, in the machine's byte order.
     ///
     /// # Errors
-    /// [`Error::Malformed`] for what cannot be unpacked, [`Error::OutOfMemory`].
+    /// [`Error::Malformed`] for a block that cannot be decompressed, [`Error::OutOfMemory`].
     pub fn window(&self, rows: Range<usize>, columns: Range<usize>) -> Result<Vec<u8>> {
         let sample = self.layout.bytes_per_sample as u64 * self.layout.samples_per_pixel as u64;
         let asked = (rows.len() as u64 * columns.len() as u64).saturating_mul(sample);

@@ -1,11 +1,11 @@
 //! The layout of a TIFF: header, directories, tiles.
 //!
-//! The directories come first, the raster's before those of its overviews. Then come the tiles, those of the smallest
-//! overview first. This is the order of a cloud-optimised file (OGC 21-026), and any reader can read it. Tiles have 256
-//! x 256 cells, floats with the floating-point predictor and bytes with the horizontal one. All cores compress some
-//! rows of tiles at a time, while the rows before are written. A raster that is narrower or lower than a tile lies in
-//! strips of whole rows; in a cloud-optimised file it lies in tiles as narrow or as low. Where the file may pass 4 GiB
-//! it is a BigTIFF.
+//! The directories come first, the raster's before those of its overviews. Then come the tiles, the smallest overview's
+//! first. This is the order of a cloud-optimised file (OGC 21-026), and any reader can read it. Tiles have 256 x 256
+//! cells, floats with the floating-point predictor and bytes with the horizontal one. All cores compress some rows of
+//! tiles at a time, while the rows before are written. A raster that is narrower or lower than a tile lies in strips of
+//! whole rows; in a cloud-optimised file it lies in tiles as narrow or as low. Where the file may pass 4 GiB it is a
+//! BigTIFF.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -44,27 +44,27 @@ const ORDER: ByteOrder = ByteOrder::LittleEndian;
 
 /// The type of a cell's numbers: 32 or 64 bits, where NaN means no value, or bytes, where 0 means no value.
 pub trait Sample: TiffWriteSample + Pod + Send + Sync {
-    /// How a sample is foretold from those before it.
+    /// The predictor: how earlier samples predict the next.
     const PREDICTOR: Predictor;
     /// No value.
     const NONE: Self;
     /// The most bands of numbers.
     const MOST_BANDS: usize;
 
-    /// Returns the value, if it is one.
+    /// Returns the number, if it is a value.
     fn number(self) -> Option<f64>;
 
-    /// Returns what a file has for it.
+    /// Returns the number in the file.
     fn stored(self, nodata: f32) -> Self;
 
     /// Returns whether one of the values equals the file's mark for a missing value, and so would be lost.
     fn holds(values: &[Self], nodata: f32) -> bool;
 
-    /// Puts the mean of what has a value, in each band of some cells, into a cell; of four bytes, which are colours, of what is not
-    /// transparent.
+    /// Writes the mean of some cells into a cell, band by band. Only cells with a value count; for colours (four
+    /// bytes), only pixels that are not transparent.
     fn mean(cells: &[Self], out: &mut [Self]);
 
-    /// Says what several samples of a cell are.
+    /// Tells the meaning of several samples of a cell.
     fn named(image: ImageBuilder, per_cell: usize) -> ImageBuilder;
 }
 
@@ -166,7 +166,7 @@ pub(crate) struct Level<'a, T: Clone> {
     pub size: (usize, usize),
     /// Its samples.
     pub rows: &'a mut dyn Rows<T>,
-    /// How many rows are taken at once: all, or a multiple of a [`Block`]'s rows.
+    /// How many rows the writer takes at once: all, or a multiple of a [`Block`]'s rows.
     pub at_once: usize,
 }
 

@@ -1,8 +1,8 @@
-//! Blocks of a TIFF that LERC packs.
+//! Blocks of a TIFF that LERC compresses.
 //!
-//! LERC has two versions. A blob of the first, `CntZImage`, states its own columns and rows, and the decoder allocates
-//! memory for these before anybody compares them with the block's. No writer of TIFF makes such blobs: libtiff, and so
-//! GDAL, writes the second version alone. So a block that holds one is refused before it is decoded.
+//! LERC has two versions. A blob of the first version, `CntZImage`, states its own columns and rows, and the decoder
+//! allocates memory for these before it compares them with the block's. No writer of TIFF makes such blobs: libtiff,
+//! and so GDAL, writes the second version alone. So the reader refuses a block with such a blob before decoding it.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -28,7 +28,7 @@ pub(crate) struct LercBlocks {
 }
 
 impl LercBlocks {
-    /// The compression that this is, in the tag.
+    /// The value of the tag for this compression.
     pub const CODE: u16 = 34887;
 
     /// Returns the LERC blocks of an image.
@@ -39,7 +39,8 @@ impl LercBlocks {
         Self { file: Mutex::new(file), packed_again }
     }
 
-    /// Returns whether the block at a place has a blob of the first version. What cannot be unpacked is left to the reader.
+    /// Returns whether the block at a place has a blob of the first version. It leaves errors of decompression to the
+    /// reader.
     pub fn has_first_version(&self, offset: u64, bytes: u64) -> io::Result<bool> {
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         file.seek(SeekFrom::Start(offset))?;

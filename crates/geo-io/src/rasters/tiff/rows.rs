@@ -1,9 +1,9 @@
 //! GeoTIFF of a raster that is not in memory.
 //!
-//! The writer requests rows some at a time, from north to south: once, or three times if overviews and statistics come
+//! The writer requests some rows at a time, from north to south: once, or three times if overviews and statistics come
 //! before the raster in the file. The first pass gives the first overview, sums and extremes, the second the deviation
-//! from the mean, the third the raster. Overviews lie in unnamed files beside the output meanwhile. The file has the
-//! bytes that [`write_tiff`](crate::write_tiff) gives of the same values.
+//! from the mean, the third the raster. Until the end, overviews lie in unnamed files beside the output. The bytes are
+//! the same as from [`write_tiff`](crate::write_tiff).
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -22,12 +22,12 @@ use crate::{Error, Georeference, Result, TiffOptions};
 const AT_ONCE: usize = 64 * TILE * TILE;
 
 /// Fills rows of a raster. The function gets the number of the first row, and a buffer for whole rows. It writes NaN
-/// for a missing value, or 0 in bytes. The numbers of a cell, one for each band, follow each other. A writer may ask
-/// for the same rows three times, and must get the same numbers each time.
+/// for a missing value, or 0 in bytes. The numbers of a cell, one for each band, follow each other. A writer may
+/// request the same rows three times, and must get the same numbers each time.
 pub type FillRows<'a, T = f32> = dyn FnMut(usize, &mut [T]) -> Result<()> + 'a;
 
-/// Writes a raster of values as GeoTIFF. The values need not fit the memory: `fill` gives whole rows, from the
-/// first on, in one pass, or with [`TiffOptions::cloud_optimised`] in three. Values are f32 or f64, or bytes of one
+/// Writes a raster of values as GeoTIFF. The values need not fit the memory: `fill` returns whole rows, from the first
+/// on, in one pass; with [`TiffOptions::cloud_optimised`], in three passes. Values are f32 or f64, or bytes of one
 /// band, whose NODATA is 0.
 ///
 /// It takes the memory of a few times 256 rows, or of a few times 4 million numbers if that is more. Overviews take a
@@ -71,8 +71,8 @@ pub fn write_tiff_rows<'a, T: Sample>(
     write(output, place, (width, height), count, Stated { bands: Some(bands), options }, fill)
 }
 
-/// Writes colours as GeoTIFF. They need not fit the memory: `fill` gives whole rows of red, green, blue and
-/// opacity. It does so from the first row on, in one pass, or with [`TiffOptions::cloud_optimised`] in two.
+/// Writes colours as GeoTIFF. They need not fit the memory: `fill` returns whole rows of red, green, blue and opacity,
+/// from the first row on, in one pass. With [`TiffOptions::cloud_optimised`], there are two passes.
 ///
 /// ```
 /// use geo_io::{Georeference, TiffOptions, read_place, write_tiff_colour_rows};

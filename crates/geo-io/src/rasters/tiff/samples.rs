@@ -1,6 +1,6 @@
 //! The samples of a TIFF: of its first image, which has one band.
 //!
-//! Blocks (strips or tiles) that a sparse file does not have are NODATA, as GDAL has it, or 0 where the file names none.
+//! Missing blocks (strips or tiles) of a sparse file are NODATA, as in GDAL, or 0 if the file states no NODATA.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -26,14 +26,14 @@ pub(crate) struct SampleFile {
     image: TiffImage,
     /// Columns and rows.
     pub size: (usize, usize),
-    /// The type that its samples have in memory.
+    /// The type of its samples in memory.
     pub sample_type: SampleType,
     blocks: Blocks,
     /// NODATA as the file states it, whether or not the samples' type has it.
     stated: Option<Number>,
     /// Where it lies on the ground.
     pub place: Option<Georeference>,
-    /// What a user must be told of it.
+    /// Notes on the file for the user.
     pub notes: Vec<String>,
 }
 
@@ -42,7 +42,7 @@ impl SampleFile {
     ///
     /// # Errors
     /// An error that says what is wrong with the file, or a mask in it or beside it; several bands; samples of a type
-    /// that is not read.
+    /// that geo-io does not read.
     pub fn open(path: &Path) -> Result<Self> {
         // Windows are of whole rows of blocks, so that hardly a block is wanted twice.
         let image = TiffImage::open(path, (1 << 20, 2))?;

@@ -1,8 +1,8 @@
 //! GeoTIFF, readable by GDAL and everything built on it: values of float32, grey and coloured pictures.
 //!
 //! [`crate::rasters::tiff::layout`] lays out the file, and compresses it on all cores. A cloud-optimised file has
-//! overviews beside the raster, each half the size of the one before, down to a tile; they are means of the cells that
-//! have a value. It also has the raster's statistics as GDAL states them.
+//! overviews beside the raster, each half the size of the previous one, down to a tile. Their cells are means of the
+//! cells that have a value. It also has the raster's statistics as GDAL states them.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -19,7 +19,7 @@ use crate::{Crs, Error, Georeference, Result, RowMajor};
 const GDAL_METADATA: u16 = 42112;
 const GDAL_NODATA: u16 = 42113;
 
-/// How the tiles of a GeoTIFF are packed; all of it comes back.
+/// The lossless compression of the tiles of a GeoTIFF.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Compression {
     /// Deflate, which every reader knows.
@@ -69,7 +69,8 @@ impl fmt::Display for Compression {
 pub struct TiffOptions {
     /// How its tiles are packed.
     pub compression: Compression,
-    /// With overviews and statistics, in the order that is read in parts over a network.
+    /// Whether to write a cloud-optimised file: with overviews and statistics, in an order for reading parts over a
+    /// network.
     pub cloud_optimised: bool,
 }
 
@@ -98,14 +99,14 @@ pub enum Cells<'a> {
     Colours(&'a [u8]),
 }
 
-/// What a GeoTIFF says of its bands of numbers, one at least.
+/// The metadata of a GeoTIFF's bands of numbers; there is at least one band.
 ///
 /// Example: see [`write_tiff_rows`](crate::write_tiff_rows).
 #[derive(Clone, Copy, Debug)]
 pub struct Bands<'a> {
-    /// The description of each band, as GDAL has it; empty for none.
+    /// The description of each band, as in GDAL; empty for none.
     pub names: &'a [&'a str],
-    /// What the file holds where there is no number; it may be NaN.
+    /// The number that marks a missing value in the file; it may be NaN.
     pub nodata: f32,
 }
 
@@ -160,8 +161,8 @@ pub fn write_geotiff<'a>(
     write_georeferenced(output, &place, (grid.width, grid.height), values, nodata)
 }
 
-/// [`write_geotiff`] of a raster of `width` columns and `height` rows, wherever it lies: pixels that are
-/// not square, turned or mirrored.
+/// Writes like [`write_geotiff`] a raster of `width` columns and `height` rows at any place, also with pixels that are
+/// rotated, mirrored or not square.
 ///
 /// Example: see [`read_place`](crate::read_place).
 ///
@@ -195,7 +196,7 @@ pub fn write_georeferenced<'a>(
 /// ```
 ///
 /// # Errors
-/// - [`Error::Shape`]: a band does not have a value for each cell, or the bands do not have a name each.
+/// - [`Error::Shape`]: a band does not have a value for each cell, or not every band has a name.
 /// - [`Error::BadValue`]: the raster has no cells or no bands. [`Error::NodataTaken`]: a value equals `nodata`.
 /// - The errors of writing.
 pub fn write_tiff<'a>(

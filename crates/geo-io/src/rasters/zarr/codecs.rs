@@ -38,7 +38,7 @@ impl Codecs {
     /// Reads the list of a `zarr.json`.
     ///
     /// # Errors
-    /// A codec that is not read, by its name.
+    /// The name of a codec that geo-io does not read.
     pub fn read(list: &Value) -> Result<Self, String> {
         let list = list.as_array().ok_or("its codecs are no list")?;
         let (mut is_big_endian, mut packed, mut has_bytes) = (false, Vec::new(), false);
@@ -62,7 +62,7 @@ impl Codecs {
             }
         }
         if !has_bytes {
-            return Err("its codecs lack bytes".to_owned());
+            return Err("its codecs lack the codec `bytes`".to_owned());
         }
         Ok(Self { is_big_endian, packed })
     }
@@ -81,10 +81,10 @@ impl Codecs {
         std::iter::once(bytes).chain(packed).collect()
     }
 
-    /// Packs the bytes of a chunk.
+    /// Compresses the bytes of a chunk.
     ///
     /// # Errors
-    /// None: a vector takes all bytes.
+    /// There are none: a vector takes all bytes.
     pub fn pack(&self, mut bytes: Vec<u8>) -> std::io::Result<Vec<u8>> {
         for codec in &self.packed {
             bytes = match codec {
@@ -106,10 +106,11 @@ impl Codecs {
         Ok(bytes)
     }
 
-    /// Unpacks a chunk, which must give `length` bytes. No more memory is taken than what is packed gives, and than that length.
+    /// Decompresses a chunk, which must have `length` bytes. It takes no more memory than these bytes, and no more than
+    /// the compressed data yield.
     ///
     /// # Errors
-    /// What is damaged.
+    /// Names the damaged part.
     pub fn unpack(&self, mut bytes: Vec<u8>, length: u64) -> Result<Vec<u8>, String> {
         // What a codec before the last gives may be longer: by checksums, and by what packing adds to what cannot be packed.
         let most = length.saturating_add(length / 64).saturating_add(1024);
@@ -125,7 +126,7 @@ impl Codecs {
                 Codec::Crc32c => {
                     let (content, sum) = bytes.split_last_chunk().ok_or("it has no checksum")?;
                     if crc32c(content) != u32::from_le_bytes(*sum) {
-                        return Err("its checksum is not that of its bytes".to_owned());
+                        return Err("its checksum does not match its bytes".to_owned());
                     }
                     unpacked.extend_from_slice(content);
                     Ok(unpacked.len())

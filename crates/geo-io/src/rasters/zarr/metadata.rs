@@ -22,7 +22,7 @@ pub(crate) struct Metadata {
     /// The value of elements in missing chunks.
     pub fill: Number,
     pub codecs: Codecs,
-    /// How chunks lie in files of several.
+    /// How chunks lie in shards.
     pub sharding: Option<Sharding>,
     /// The separator between the numbers of a chunk's name, and whether `c` stands before them.
     pub separator: String,
@@ -34,7 +34,7 @@ pub(crate) struct Metadata {
 /// Reads the `zarr.json` of a folder.
 ///
 /// # Errors
-/// There is none, or it is no JSON of version 3.
+/// There is none, or it is not JSON of version 3.
 pub(crate) fn json_of(folder: &Path) -> Result<Value> {
     let path = folder.join(METADATA);
     if !path.is_file() && [".zarray", ".zgroup"].iter().any(|name| folder.join(name).is_file()) {
@@ -58,7 +58,7 @@ impl Metadata {
     /// Takes the JSON of an array.
     ///
     /// # Errors
-    /// What is missing or not read.
+    /// Names the part that is missing or that geo-io does not read.
     pub fn of(json: &Value) -> Result<Self, String> {
         let shape = whole_numbers(&json["shape"], "shape")?;
         let grid = &json["chunk_grid"];
@@ -70,8 +70,9 @@ impl Metadata {
             return Err(format!("its chunks {chunk:?} do not divide its shape {shape:?}"));
         }
         let sample_type = sample_type(&json["data_type"])?;
-        let fill = fill(&json["fill_value"], sample_type)
-            .ok_or_else(|| format!("its fill_value {} is no {sample_type}", json["fill_value"]))?;
+        let fill = fill(&json["fill_value"], sample_type).ok_or_else(|| {
+            format!("its fill_value {} does not fit {sample_type}", json["fill_value"])
+        })?;
         let key = &json["chunk_key_encoding"];
         let is_prefixed = match key["name"].as_str() {
             Some("default") | None => true,
@@ -131,8 +132,8 @@ impl Metadata {
         self.chunk.iter().fold(self.sample_type.bytes(), |bytes, &side| bytes.saturating_mul(side))
     }
 
-    /// The value that stands for none: by `_FillValue` or `missing_value`, else what missing chunks have, unless that is 0, which
-    /// writers state where nothing is meant.
+    /// The value that stands for NODATA: `_FillValue` or `missing_value`; else the value of missing chunks, unless this
+    /// is 0, which writers state without meaning.
     pub fn nodata(&self) -> Option<Number> {
         let stated = ["_FillValue", "missing_value"]
             .into_iter()
@@ -149,7 +150,7 @@ pub(crate) fn whole_numbers(list: &Value, what: &str) -> Result<Vec<u64>, String
     let numbers = list
         .as_array()
         .and_then(|list| list.iter().map(Value::as_u64).collect::<Option<Vec<u64>>>());
-    numbers.ok_or_else(|| format!("its {what} is no list of whole numbers"))
+    numbers.ok_or_else(|| format!("its {what} is not a list of whole numbers"))
 }
 
 fn sample_type(name: &Value) -> Result<SampleType, String> {

@@ -1,4 +1,4 @@
-//! Where an array lies: as CF, GDAL and GeoZarr say it.
+//! Where an array lies, by the conventions of CF, GDAL and GeoZarr.
 
 use std::path::Path;
 

@@ -28,18 +28,19 @@ pub(crate) struct Sharding {
 }
 
 impl Sharding {
-    /// Takes the codecs of an array whose chunk grid has these sides. If the codecs have shards, the grid divides the array into these. Then this
-    /// function returns the sides of chunks, the chunks' codecs, and how chunks lie in shards. Else it returns `None`.
+    /// Takes the codecs of an array whose chunk grid has these sides. If the codecs make shards, the chunk grid is the
+    /// grid of shards. Then the function returns the sides of chunks, the chunks' codecs, and how chunks lie in shards.
+    /// Else it returns `None`.
     ///
     /// # Errors
-    /// What is missing or not read.
+    /// Names the part that is missing or that geo-io does not read.
     pub fn of(list: &Value, shard: &[u64]) -> Result<Option<(Vec<u64>, Codecs, Self)>, String> {
         let codecs = list.as_array().map_or(&[][..], Vec::as_slice);
         let Some(codec) = codecs.iter().find(|codec| codec["name"] == NAME) else {
             return Ok(None);
         };
         if codecs.len() > 1 {
-            return Err(format!("it has codecs beside {NAME}, which geo-io does not read"));
+            return Err(format!("it has codecs besides {NAME}, which geo-io does not read"));
         }
         let about = &codec["configuration"];
         let chunk = whole_numbers(&about["chunk_shape"], "chunk_shape in shards")?;
@@ -71,7 +72,7 @@ impl Sharding {
         self.chunks.iter().fold(16, |bytes: u64, &side| bytes.saturating_mul(side))
     }
 
-    /// Bytes of the indices of a row of so many chunks.
+    /// Returns the bytes of the indices for a row of this many chunks.
     pub fn bytes_of_indices(&self, chunks: u64) -> u64 {
         let across = self.chunks.last().map_or(0, |&of_shard| chunks.div_ceil(of_shard));
         self.index_bytes().saturating_mul(across)
@@ -97,7 +98,7 @@ pub(crate) struct Chunks {
 }
 
 impl Chunks {
-    /// Reads the indices of the shards that hold some chunks, and forgets the indices of all other shards.
+    /// Reads the indices of the shards that hold some chunks, and drops the indices of all other shards.
     ///
     /// # Errors
     /// A file cannot be read, or is damaged.
@@ -118,7 +119,8 @@ impl Chunks {
         Ok(())
     }
 
-    /// The file that has a chunk, and its bytes, as they are packed; `None` for a chunk that is not there. Its shard was prepared.
+    /// Returns the file with a chunk, and the chunk's compressed bytes; `None` for a missing chunk. Its shard was
+    /// prepared.
     ///
     /// # Errors
     /// The file cannot be read, or does not hold the chunk.

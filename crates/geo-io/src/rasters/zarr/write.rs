@@ -1,4 +1,4 @@
-//! Rasters out: a group of an array, its coordinates and its reference system, as one store or tile by tile.
+//! Writes rasters as a group of an array, its coordinates and its reference system, as one store or tile by tile.
 //!
 //! ```text
 //! dem.zarr/zarr.json             the group
@@ -25,11 +25,12 @@ use crate::{Bands, Compression, Error, Georeference, Result, RowMajor, TiffOptio
 /// Columns and rows of a chunk.
 const CHUNK: u32 = 512;
 
-/// Writes a raster of f32 that need not fit the memory as Zarr of version 3: `fill` gives whole rows, from the first
-/// on, in one pass. Cells without a value are NaN. With several bands the array has three dimensions.
+/// Writes a raster of f32 as Zarr version 3. The raster need not fit the memory: `fill` returns whole rows, from the
+/// first on, in one pass. Cells without a value are NaN. With several bands the array has three dimensions.
 ///
-/// The options' compression becomes gzip (deflate and LZW), zstd or none; a store has no overviews, whatever they say.
-/// Memory: a few times 512 rows. The folder takes its name when it is complete, and replaces only a store.
+/// The options' compression becomes gzip (deflate and LZW), zstd or none; a store has no overviews, whatever the
+/// options say. Memory: a few times 512 rows. The folder gets its name when it is complete, and replaces only another
+/// store.
 ///
 /// # Errors
 /// - What `fill` gives.
@@ -76,7 +77,7 @@ pub fn write_zarr_rows<'a>(
 /// Writes a raster of bands of f32 as [`write_zarr_rows`] does.
 ///
 /// # Errors
-/// [`Error::Shape`] unless every band has a value a cell, and as there.
+/// [`Error::Shape`] unless every band has a value for each cell, and the errors of [`write_zarr_rows`].
 pub fn write_zarr<'a>(
     output: impl Into<Output<'a>>,
     place: &Georeference,
@@ -97,9 +98,9 @@ pub fn write_zarr<'a>(
     write_zarr_rows(output, place, (width, height), bands, options, &mut fill)
 }
 
-/// A Zarr store that tiles are written to beside each other, each by a process of its own if need be: every chunk is within one tile.
+/// A Zarr store into which several processes can write tiles at the same time: every chunk lies within one tile.
 ///
-/// A chunk appears whole or not at all, and has the same bytes whenever it is written. Chunks that are not there are NaN.
+/// A chunk appears whole or not at all, and has the same bytes whenever it is written. Missing chunks are NaN.
 pub struct ZarrTiles {
     path: PathBuf,
     name: String,
@@ -110,8 +111,8 @@ pub struct ZarrTiles {
 }
 
 impl ZarrTiles {
-    /// Names a store of a raster of a size, of bands that have these names, whose chunks are `chunk` columns and rows. Nothing
-    /// is written yet.
+    /// Describes a store: the size of its raster, the names of its bands, and chunks of `chunk` columns and rows.
+    /// Nothing is written yet.
     ///
     /// # Errors
     /// [`Error::BadValue`]: the raster has no cells or no bands, or a chunk has none.
@@ -129,7 +130,7 @@ impl ZarrTiles {
         Ok(Self { path: path.to_owned(), name: spec.name(), size, about, stated })
     }
 
-    /// Writes the store's metadata. The first process writes it, and the others find the same.
+    /// Writes the store's metadata. The first process writes it; the other processes find the same metadata.
     ///
     /// # Errors
     /// The errors of writing, and [`Error::Differs`] for another store.
@@ -144,7 +145,7 @@ impl ZarrTiles {
         Ok(())
     }
 
-    /// Whether the store is there and says what it should.
+    /// Whether the store exists with the expected metadata.
     pub fn has_begun(&self) -> bool {
         self.stated
             .iter()

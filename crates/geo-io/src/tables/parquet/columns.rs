@@ -1,4 +1,4 @@
-//! The values of a column, and what fields they are.
+//! The values of a column, and their types of fields.
 
 use std::fs::File;
 use std::sync::Arc;

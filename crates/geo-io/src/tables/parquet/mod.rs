@@ -1,4 +1,4 @@
-//! Parquet in, and GeoParquet in and out: column by column, without Arrow.
+//! Reads Parquet, and reads and writes GeoParquet, column by column, without Arrow.
 
 mod columns;
 mod nested;
@@ -54,7 +54,7 @@ impl Parquet {
         let reader = SerializedFileReader::new(copy).map_err(|error| match error {
             _ if !is_one => Error::NotA { path: path.to_owned(), format: "Parquet" },
             ParquetError::General(text) if text.contains("Corrupt footer") => {
-                Error::malformed(path, "its end is missing: it was not written whole")
+                Error::malformed(path, "its end is missing: whoever wrote it did not finish")
             }
             error => Error::malformed(path, error),
         })?;
@@ -104,7 +104,7 @@ fn root_of(schema: &SchemaDescriptor, name: &str) -> Result<usize, String> {
     let fields = schema.root_schema().get_fields();
     let found = fields.iter().position(|field| field.name() == name);
     found.ok_or_else(|| {
-        format!("it names the column \"{name}\" for its geometry, and has no such column")
+        format!("it names the column \"{name}\" for its geometry, but has no such column")
     })
 }
 
@@ -133,7 +133,10 @@ fn form(schema: &SchemaDescriptor, root: usize, encoding: &str) -> Result<Form, 
             [leaf] if schema.column(leaf).physical_type() == Physical::BYTE_ARRAY => {
                 Ok(Form::Wkb(leaf))
             }
-            _ => Err("it states WKB for its geometry, which is no column of bytes".to_owned()),
+            _ => {
+                Err("it states WKB for its geometry, but that column does not hold bytes"
+                    .to_owned())
+            }
         };
     }
     let kind = Kind::of(word).ok_or_else(|| {
@@ -207,7 +210,7 @@ impl Parquet {
             Some(Form::Wkb(_)) => {
                 let batch = columns[0].read(most)?;
                 let Values::Bytes(values) = &batch.values else {
-                    return Err("its geometry is no column of bytes".to_owned());
+                    return Err("its column of geometry does not hold bytes".to_owned());
                 };
                 let mut values = values.iter();
                 let one = |is_there: bool| {

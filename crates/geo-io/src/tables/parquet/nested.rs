@@ -1,5 +1,5 @@
-//! Geometries of lists of numbers, as GeoArrow has them: separated, with a column for each coordinate, or interleaved, with one column
-//! of which each vertex is a list.
+//! Geometries as lists of numbers, as in GeoArrow: separated, with a column for each coordinate, or interleaved, with
+//! one column of vertices that are lists.
 
 use ::parquet::basic::Repetition;
 use ::parquet::schema::types::{ColumnDescriptor, SchemaDescriptor, Type};
@@ -20,7 +20,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// The kind of an encoding's name.
+    /// The kind of geometry that an encoding's name means.
     pub fn of(word: &str) -> Option<Self> {
         Some(match word {
             "point" => Self::Point,
@@ -46,7 +46,7 @@ impl Kind {
 
 /// Geometries whose vertices are in leaves of the schema.
 pub(super) struct Nested {
-    /// The leaves of x, y and z, or the one of all.
+    /// The leaf columns of x, y and z, or the single one of all.
     pub leaves: Vec<usize>,
     kind: Kind,
     is_interleaved: bool,
@@ -74,7 +74,7 @@ impl Nested {
         let expected = kind.depth() + usize::from(is_interleaved);
         if has_element.len() != expected {
             return Err(format!(
-                "its geometry has lists {} deep, and its encoding means {expected}",
+                "its geometry has lists {} deep, but its encoding wants {expected}",
                 has_element.len()
             ));
         }
@@ -123,7 +123,9 @@ impl Nested {
                     let is_last = k + 1 == depth;
                     list.push(if is_last { Node::Value(value) } else { Node::List(Vec::new()) });
                 }
-                node = list.last_mut().ok_or("its lists repeat what did not begin".to_owned())?;
+                node = list.last_mut().ok_or(
+                    "a repetition level in its lists comes before the list begins".to_owned(),
+                )?;
             }
         }
         Ok(rows)
@@ -179,7 +181,7 @@ impl Node {
     fn list(&self) -> Result<&[Node], String> {
         match self {
             Self::List(list) => Ok(list),
-            Self::Value(_) => Err("its geometry has a number in place of a list".to_owned()),
+            Self::Value(_) => Err("its geometry has a number where a list should be".to_owned()),
         }
     }
 }
@@ -214,6 +216,6 @@ fn floats(batch: &Batch) -> Result<Vec<f64>, String> {
     match &batch.values {
         Values::Doubles(all) => Ok(all.clone()),
         Values::Floats(all) => Ok(all.iter().map(|&value| value.into()).collect()),
-        _ => Err("its coordinates are no floats".to_owned()),
+        _ => Err("its coordinates are not floats".to_owned()),
     }
 }

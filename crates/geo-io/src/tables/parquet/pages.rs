@@ -1,4 +1,5 @@
-//! Pages of columns that are packed with Zstandard, which ruzstd unpacks: what the crate of Parquet would do it by is written in C.
+//! Decompresses pages of columns that use Zstandard with ruzstd, since the Parquet crate would need a library written
+//! in C.
 
 use std::fs::File;
 use std::io::Read;

@@ -1,4 +1,4 @@
-//! What a file says of its geometries, and the coordinate system in it.
+//! A file's metadata of its geometries, with the coordinate system.
 
 use ::parquet::file::metadata::KeyValue;
 use serde_json::Value;
@@ -22,12 +22,12 @@ impl Meta {
     pub fn read(text: &str) -> Result<Self, String> {
         let wrong = |what: &str| format!("its metadata of GeoParquet {what}");
         let meta: Value =
-            serde_json::from_str(text).map_err(|error| wrong(&format!("is no JSON: {error}")))?;
+            serde_json::from_str(text).map_err(|error| wrong(&format!("is not JSON: {error}")))?;
         let column = meta.get("primary_column").and_then(Value::as_str);
         let column = column.ok_or_else(|| wrong("names no primary column"))?;
         let about = meta.get("columns").and_then(|all| all.get(column));
         let about =
-            about.ok_or_else(|| wrong(&format!("says nothing of its column \"{column}\"")))?;
+            about.ok_or_else(|| wrong(&format!("does not describe its column \"{column}\"")))?;
         let encoding = about.get("encoding").and_then(Value::as_str);
         let encoding = encoding.ok_or_else(|| wrong("states no encoding"))?;
         let crs = match about.get("crs") {
@@ -58,7 +58,7 @@ fn of_value(stated: &Value) -> Result<Crs, String> {
     found.ok_or_else(|| {
         let name = stated.get("name").or(Some(stated)).map(Value::to_string).unwrap_or_default();
         let name: String = name.chars().take(80).collect();
-        format!("it states the unknown coordinate system {name}: write it in one of the EPSG list")
+        format!("it states the unknown coordinate system {name}: reproject it to a system of the EPSG list")
     })
 }
 
@@ -73,7 +73,7 @@ pub(super) fn of_logical_type(
         let text = text.and_then(|entry| entry.value.as_deref());
         let value = text.and_then(|text| serde_json::from_str(text).ok());
         return of_value(&value.ok_or(format!(
-            "it refers to \"{key}\" for its coordinate system, and has no such entry"
+            "it refers to \"{key}\" for its coordinate system, but has no such entry"
         ))?)
         .map(Some);
     }

@@ -1,4 +1,4 @@
-//! GeoParquet out: rows of numbers or of properties, each with a geometry in WKB.
+//! Writes GeoParquet: rows of numbers or of properties, each with a geometry in WKB.
 
 use std::collections::BTreeSet;
 use std::io::BufWriter;
@@ -33,8 +33,9 @@ pub enum ColumnType {
     Real,
 }
 
-/// Writes shapes as GeoParquet 1.1, each with numbers in columns of these names: geometries as WKB in the column `geometry`, packed by
-/// snappy. The coordinate system is stated as PROJJSON; without one, `crs` is null. Rows are written as they come, 65,536 at once.
+/// Writes shapes as GeoParquet 1.1, each with numbers in columns of these names: geometries as WKB in the column
+/// `geometry`, compressed by snappy. The file states the coordinate system as PROJJSON; without one, `crs` is null. It
+/// writes rows as they come, 65,536 at once.
 ///
 /// # Errors
 /// - [`Error::BadValue`]: a coordinate is not finite.
@@ -64,8 +65,8 @@ pub fn write_geoparquet<'a>(
     write(output.into(), of_numbers(columns), rows, crs)
 }
 
-/// Writes shapes as GeoParquet, as [`write_geoparquet`] does, each with its properties. A column has whole numbers, floats or booleans if
-/// all of its values are such, else text. What a feature lacks is null.
+/// Writes shapes as GeoParquet, as [`write_geoparquet`] does, each with its properties. A column has whole numbers,
+/// floats or booleans if all of its values are of that type, else text. A missing property is null.
 ///
 /// ```
 /// use geo_io::{Shape, read_features, write_geoparquet_features};
@@ -98,8 +99,8 @@ pub fn write_geoparquet_features<'a, P: Into<Properties>>(
     write(output.into(), columns, rows, crs)
 }
 
-/// Writes lines as GeoParquet, each with its level as `elevation`, as [`write_lines`](crate::write_lines) writes GeoJSON. They need not fit the memory
-/// together.
+/// Writes lines as GeoParquet, each with its level as `elevation`, like [`write_lines`](crate::write_lines) for
+/// GeoJSON. The lines need not fit the memory together.
 ///
 /// ```
 /// use geo_io::{Shape, read_features, write_geoparquet_lines};

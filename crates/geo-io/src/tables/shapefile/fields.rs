@@ -73,7 +73,7 @@ impl Fields {
     /// Some fields of the next row; `None` if it was deleted.
     pub fn next(&mut self, wanted: &[usize]) -> Result<Option<Vec<Field>>, String> {
         if self.next == self.rows {
-            return Err(format!("its .dbf has {} rows, and there are more shapes", self.rows));
+            return Err(format!("its .dbf has {} rows, but there are more shapes", self.rows));
         }
         self.next += 1;
         self.file.read_exact(&mut self.row).map_err(|error| error.to_string())?;

@@ -1,4 +1,4 @@
-//! The shapes of a shapefile (.shp), as ESRI's description of 1998 has them.
+//! The shapes of a shapefile (.shp), by ESRI's description of 1998.
 
 use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
@@ -145,7 +145,7 @@ impl Bytes<'_> {
             // Strips and fans of triangles, which lie in space.
             if types.chunks_exact(4).any(|kind| kind[0] < 2) {
                 return Err(
-                    "it is a surface in space, a MultiPatch: write it as polygons".to_owned()
+                    "it is a MultiPatch (a surface in space): write it as polygons".to_owned()
                 );
             }
         }
@@ -155,7 +155,7 @@ impl Bytes<'_> {
         let ends = starts.iter().skip(1).copied().chain([count]);
         let part = |(&start, end): (&usize, usize)| {
             let part = vertices.get(start..end).map(<[Vertex]>::to_vec);
-            part.ok_or("its parts begin where it has no vertices".to_owned())
+            part.ok_or("a part of it begins beyond its last vertex".to_owned())
         };
         starts.iter().zip(ends).map(part).collect()
     }

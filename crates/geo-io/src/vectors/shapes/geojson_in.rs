@@ -30,7 +30,7 @@ impl Rows<'_, '_> {
     /// Adds the features of a document.
     fn add(&mut self, document: Value) -> Result<(), String> {
         let Value::Object(mut object) = document else {
-            return Err(format!("{} is no GeoJSON object", shown(&document)));
+            return Err(format!("{} is not a GeoJSON object", shown(&document)));
         };
         if let Some(member) = object.get("crs") {
             self.crs = system(member)?;
@@ -59,7 +59,7 @@ impl Rows<'_, '_> {
 /// A feature, or a geometry by itself.
 fn read(value: Value) -> Result<(Option<Geometry>, JsonObject), String> {
     let Value::Object(mut object) = value else {
-        return Err(format!("{} is no feature", shown(&value)));
+        return Err(format!("{} is not a feature", shown(&value)));
     };
     if kind(&object)? != "Feature" {
         return Ok((geometry(&object)?, JsonObject::new()));
@@ -100,7 +100,7 @@ fn geometry(object: &JsonObject) -> Result<Option<Geometry>, String> {
         };
         let of = |part: &Value| match part {
             Value::Object(object) => geometry(object),
-            other => Err(format!("{} is no geometry", shown(other))),
+            other => Err(format!("{} is not a geometry", shown(other))),
         };
         let parts = parts.iter().filter_map(|part| of(part).transpose());
         return Ok(Geometry::Several(parts.collect::<Result<Vec<_>, _>>()?).some());
@@ -114,8 +114,8 @@ fn geometry(object: &JsonObject) -> Result<Option<Geometry>, String> {
         "MultiLineString" => Geometry::Lines(all("line", at, places)?),
         "Polygon" => Geometry::Polygons(vec![rings(at)?]),
         "MultiPolygon" => Geometry::Polygons(all("part", at, rings)?),
-        "FeatureCollection" | "Feature" => return Err(format!("a {kind} stands in a feature")),
-        _ => return Err(format!("\"{kind}\" is no type of GeoJSON")),
+        "FeatureCollection" | "Feature" => return Err(format!("a feature contains a {kind}")),
+        _ => return Err(format!("\"{kind}\" is not a type of GeoJSON")),
     };
     Ok(found.some())
 }
@@ -127,7 +127,7 @@ fn all<T>(
     each: impl Fn(&Value) -> Result<T, String>,
 ) -> Result<Vec<T>, String> {
     let Value::Array(items) = value else {
-        return Err(format!("{} is no list of {what}s", shown(value)));
+        return Err(format!("{} is not a list of {what}s", shown(value)));
     };
     let of = |(i, item)| each(item).map_err(|reason| format!("{what} {i}: {reason}"));
     items.iter().enumerate().map(of).collect()
@@ -150,7 +150,7 @@ fn place(value: &Value) -> Result<Vertex, String> {
         _ => {
             let shown = shown(value);
             Err(format!(
-                "{shown} is no position: expected two numbers, as [8.5, 47.4], or a third for the height"
+                "{shown} is not a position: expected [x, y] or [x, y, height], such as [8.5, 47.4]"
             ))
         }
     }

@@ -2,7 +2,7 @@
 
 use robust::{Coord, orient2d};
 
-/// Whether what two closed rings hold, or their edges, have a place in common.
+/// Whether two closed rings, with their interiors, have a place in common.
 pub fn meets(a: &[[f64; 2]], b: &[[f64; 2]]) -> bool {
     let ([low, high], [from, to]) = (extent(a), extent(b));
     if (0..2).any(|k| low[k] > to[k] || from[k] > high[k]) {
@@ -23,7 +23,7 @@ pub fn extent(ring: &[[f64; 2]]) -> [[f64; 2]; 2] {
     })
 }
 
-/// Twice the area of a ring, above 0 where it goes counterclockwise.
+/// Returns twice the area of a ring, above 0 if it goes counterclockwise.
 pub fn area(ring: &[[f64; 2]]) -> f64 {
     let Some(&[x, y]) = ring.first() else { return 0.0 };
     let cross = |ends: &[[f64; 2]]| {

@@ -12,11 +12,11 @@ use crate::{Crs, Result};
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Line {
-    /// The number of its feature in the file, from 0.
+    /// The number of the line's feature in the file, from 0.
     pub feature: u64,
     /// Its vertices.
     pub places: Vec<[f64; 2]>,
-    /// The height of each; `None` where the file has none.
+    /// The height of each vertex; `None` if the file has no heights.
     pub heights: Option<Vec<f64>>,
 }
 
@@ -28,9 +28,10 @@ pub struct Line {
 pub struct Lines {
     /// In the file's order.
     pub lines: Vec<Line>,
-    /// The coordinate system that the file states. GeoJSON without one has longitudes and latitudes on WGS 84 (RFC 7946).
+    /// The coordinate system that the file states. GeoJSON without a system has longitudes and latitudes on WGS 84 (RFC
+    /// 7946).
     pub crs: Option<Crs>,
-    /// What the reader passed over in the file, and what the file lacks, in words.
+    /// Notes, in words, on parts of the file that the reader ignored, and on what the file lacks.
     pub notes: Vec<String>,
 }
 
@@ -51,7 +52,7 @@ pub struct Lines {
 ///
 /// # Errors
 /// - The errors of `read_features`.
-/// - [`Error::Malformed`](crate::Error::Malformed): a feature is no line, has heights at some of its vertices only,
+/// - [`Error::Malformed`](crate::Error::Malformed): a feature is not a line, has heights at some of its vertices only,
 ///   or has a coordinate that is not finite. The error names the feature, counted from 0.
 pub fn read_lines(path: &Path) -> Result<Lines> {
     let (mut lines, mut number) = (Lines::default(), 0);
@@ -70,7 +71,8 @@ impl Lines {
         if !heights.is_empty() && heights.len() < vertices.len() {
             let (some, all) = (heights.len(), vertices.len());
             return Err(format!(
-                "{some} of {all} vertices of a line have a height: give all of them one, or none"
+                "{some} of {all} vertices of a line have a height: give heights to all of them, \
+                 or to none"
             ));
         }
         let places = vertices.iter().map(|&[x, y, _]| [x, y]).collect();
@@ -87,7 +89,7 @@ fn add(lines: &mut Lines, feature: u64, geometry: Geometry) -> Result<(), String
         Geometry::Several(parts) => {
             parts.into_iter().try_for_each(|part| add(lines, feature, part))
         }
-        other => Err(format!("a {} is no line", other.kind())),
+        other => Err(format!("a {} is not a line", other.kind())),
     }
 }
 
@@ -155,13 +157,13 @@ mod tests {
         let feature =
             |geometry: &str| format!("{{\"type\": \"Feature\", \"geometry\": {geometry}}}");
         for (text, words) in [
-            (r#"{"type": "Point", "coordinates": [1, 2]}"#, "feature 0: a point is no line"),
+            (r#"{"type": "Point", "coordinates": [1, 2]}"#, "feature 0: a point is not a line"),
             (
                 r#"{"type": "LineString", "coordinates": [[1, 2, 3], [4, 5]]}"#,
                 "feature 0: 1 of 2 vertices",
             ),
             (r#"{"type": "LineString", "coordinates": [[1, "a"]]}"#, "feature 0: position 0"),
-            (r#"{"type": "LineString", "coordinates": [[1, 2, "x"]]}"#, "is no position"),
+            (r#"{"type": "LineString", "coordinates": [[1, 2, "x"]]}"#, "is not a position"),
         ] {
             for text in [text.to_owned(), feature(text)] {
                 let error = read_text(&text).unwrap_err().to_string();

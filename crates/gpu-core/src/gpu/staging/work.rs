@@ -1,9 +1,9 @@
 //! The jobs of copies, and which thread does them next.
 //!
-//! A piece to the device waits, is filled into a slot, is enqueued, and is done; its slot is on its way until somebody
-//! has waited for it. A piece from the device waits, gets a slot and is requested, is on its way, has arrived, is
-//! drained, and is done. One lock guards all of these states; a thread holds it no longer than one change of state
-//! takes.
+//! A piece to the device waits, then a thread copies it into a slot, then the slot's copy is enqueued, and the piece is
+//! done. The slot is busy until a thread has waited for its copy. A piece from the device waits, gets a slot, is under
+//! way, arrives in the slot, is copied out of it, and is done. One lock guards all of these states; a thread holds the
+//! lock only for one change of state.
 
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
@@ -80,7 +80,7 @@ pub(super) struct Work {
     is_enqueuing: bool,
     /// Threads that have jobs or look for some.
     pub hands: usize,
-    /// Threads among them that found no job just now.
+    /// Threads among these that found no job in their last search.
     pub idle: usize,
     /// Tasks of rayon's pool that look for jobs once they run; too few where a pool never ran them.
     pub called: usize,
@@ -178,7 +178,7 @@ impl Work {
         }
     }
 
-    /// The job to be done next: what keeps the bus at work first.
+    /// Returns the next job. Jobs that keep the bus busy come first.
     pub fn next(&mut self) -> Option<Job> {
         let job = self.enqueue().or_else(|| self.from_device.watch().map(Job::Receive));
         let job = job.or_else(|| self.arrived.pop_front().map(Job::Drain));
@@ -216,7 +216,7 @@ impl Work {
             || of_way(!from_device.waiting.is_empty(), from_device.ready(free.len()))
     }
 
-    /// How many jobs there are at least.
+    /// Returns a lower bound of the number of jobs.
     pub fn jobs(&self) -> usize {
         let Self { free, to_device, from_device, .. } = self;
         let can_enqueue = !self.filled.is_empty() || from_device.ready(free.len()) > 0;
@@ -236,7 +236,7 @@ impl Work {
         }
     }
 
-    /// Notes what became of a slot.
+    /// Records the new state of a slot.
     pub fn note(&mut self, done: Done) {
         let open = |loaded: &Loaded| loaded.piece.of.open.fetch_add(1, Ordering::Relaxed);
         match done {

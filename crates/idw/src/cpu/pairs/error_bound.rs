@@ -1,8 +1,8 @@
 //! Bounds the rounding error of an f32 sum over a group of points, and sums again in f64 if the bound is too large.
 //!
 //! In: a chunk of targets and their f32 sums over a *group*, a tile or leaf of points relative to an origin. Out:
-//! running sums that keep 1e-5. `kernels_rs::idw::error_bound` has the idea, the drawing and the proof; the test here
-//! is the same.
+//! running sums with a relative error of at most 1e-5. `kernels_rs::idw::error_bound` has the idea, the drawing and the
+//! proof; the test here is the same.
 //!
 //! ```text
 //! add(group, chunk):
@@ -15,9 +15,9 @@
 //!         else, or a point is left out:           sum the group again in f64
 //! ```
 //!
-//! With the reach `r` of the group, a place is off by `2^-24 r`, so a weight `d^-p` by the share `p 2^-24 r / d`. S is
-//! the sum of the group's weights, and `1 / d <= S^(1/p)`. The order of the tests is that of their cost: a root, some
-//! divisions, a pass over the group.
+//! If the group reaches `r` from its origin, a place has an error of `2^-24 r`. So a weight `d^-p` has a relative error
+//! of `p 2^-24 r / d`. S is the sum of the group's weights, and `1 / d <= S^(1/p)`. The tests come by rising cost: a
+//! root, some divisions, a pass over the group.
 
 use crate::Params;
 use crate::cpu::index::Index;
@@ -78,8 +78,8 @@ impl<'a> Doubt<'a> {
         (0..2).all(|axis| low[axis] - origin[axis] <= reach && origin[axis] - high[axis] <= reach)
     }
 
-    /// Adds the sums of a chunk over a group to the sums before. For a target whose sums fail the test, or that leaves
-    /// out a point of the group, they are computed again in f64 first.
+    /// Adds the sums of a chunk over a group to the running sums. If a target's sums fail the test, or the target
+    /// leaves out a point of the group, f64 computes them again first.
     pub fn add(&self, group: usize, chunk: &Chunk, of_group: &mut Sums, sums: &mut Sums) {
         let (origin, reach) = (self.origins[group], 2.0 * self.reaches[group]);
         for i in 0..MOST {

@@ -1,15 +1,15 @@
-//! Boxes of points, and boxes of those, each with nodes that stand for its points far away: see
+//! A tree of boxes of points. Each box has nodes that stand for its points if a target is far away: see
 //! [`crate::expansion`].
 //!
 //! Plan:
 //!
-//! 1. Leaves are the runs of [`LEAF`] points along the curve; an item of the next level stands for
-//!    [`CHILDREN`] of the one below, up to one root. Each has the box of its points.
+//! 1. Leaves are the runs of [`LEAF`] points along the curve. An item of each higher level stands for [`CHILDREN`]
+//!    items of the level below, up to one root. Each item has the box of its points.
 //! 2. A leaf's node (k, l) gets the weight `sum w L_k(x) L_l(y)` over its points, with the Lagrange
 //!    polynomials of the Chebyshev nodes, and likewise the weighted values. An item above sums over the
 //!    nodes of its children, as if they were points.
-//! 3. For a chunk of targets the items are visited from the root. One that is far from the box of the
-//!    targets gives its nodes, a leaf that is near its points, and any other item is opened.
+//! 3. A chunk of targets visits the items from the root. If an item is far from the box of the targets, its nodes enter
+//!    the sum. If it is a near leaf, its points do. Otherwise the chunk visits its children.
 
 use gpu_core::parallel::{self, FINE};
 
@@ -53,7 +53,7 @@ pub(crate) struct Tree<'a> {
 }
 
 impl<'a> Tree<'a> {
-    /// Columns `first..first + columns` of the points' values.
+    /// Takes columns `first..first + columns` of the points' values.
     pub fn new(
         index: &'a Index<'a>,
         params: &Params,

@@ -33,7 +33,7 @@ pub(crate) struct Double {
 }
 
 impl Double {
-    /// Columns `first..first + columns` of the points' values: the leaves alone.
+    /// Takes only the leaves, with columns `first..first + columns` of the points' values.
     pub fn leaves(
         index: &Index,
         params: &Params,
@@ -79,7 +79,7 @@ impl Double {
         tree
     }
 
-    /// The same for sums over the points within a limit, in the frame's units.
+    /// Returns the tree for sums over the points within a limit, in the frame's units.
     pub fn within(self, limit: Limit, separation: f64) -> Self {
         Self { limit: Some(limit), separation, ..self }
     }
@@ -123,7 +123,7 @@ impl Double {
         (item, weights.into_iter().enumerate().map(node).collect())
     }
 
-    /// Adds the sums over all points for a chunk of targets. The same operations on every processor: the wider
+    /// Adds the sums over all points for a chunk of targets. Operations are the same on every processor: wider
     /// instructions change no bit.
     pub fn add(&self, chunk: &Chunk, sums: &mut Sums) {
         #[cfg(target_arch = "x86_64")]

@@ -1,9 +1,8 @@
-//! What the sums over all points share, directly and with the expansion: places in units, and the targets
-//! of a chunk.
+//! What direct sums over all points share with expanded ones: scaled places, and the targets of a chunk.
 //!
-//! Places are not moved, only scaled by a power of two, so the difference of two places is exactly that of their
-//! coordinates as given. Places relative to the middle of the points would be rounded by a share of the extent, and one
-//! outlier can make the extent any size.
+//! Places are not moved, only scaled by a power of two, so the difference of two places equals exactly the difference
+//! of the given coordinates. Places relative to the middle of the points would have a rounding error in proportion to
+//! the extent, and one outlier can make the extent any size.
 
 use crate::cpu::index::Index;
 
@@ -40,8 +39,8 @@ impl Frame {
         [x * self.scale, y * self.scale]
     }
 
-    /// How far a place in units is from the middle of the points along each axis, but for rounding: enough for bounds on
-    /// distances.
+    /// Returns how far a scaled place is from the middle of the points along each axis, up to rounding: exact enough
+    /// for bounds on distances.
     pub fn offset_from_middle(&self, x: f64, y: f64) -> [f64; 2] {
         [(x - self.middle[0]).abs(), (y - self.middle[1]).abs()]
     }
@@ -61,7 +60,7 @@ pub(crate) struct Chunk {
 }
 
 impl Chunk {
-    /// Takes its weight from a source, which may be a sorted point, for the target that leaves this point out.
+    /// Sets the weight of a source to 0 for the target that leaves it out, if the source is a sorted point.
     #[inline(always)]
     pub fn leave_out(&self, sorted: Option<usize>, weights: &mut [f64; MOST]) {
         if let Some((point, first)) = sorted.zip(self.left_out)
@@ -71,7 +70,7 @@ impl Chunk {
         }
     }
 
-    /// The box of the places: lowest and highest along each axis.
+    /// Returns the box of the places: the lowest and the highest along each axis.
     pub fn bounds(&self) -> ([f64; 2], [f64; 2]) {
         let low = |all: &[f64]| all.iter().copied().fold(f64::INFINITY, f64::min);
         let high = |all: &[f64]| all.iter().copied().fold(f64::NEG_INFINITY, f64::max);

@@ -1,5 +1,5 @@
-//! Far points expanded in nodes on the sphere, in f64: see [`crate::expansion`] and, for what is other than in the
-//! plane, `kernels_rs::idw::tree::globe`. In f64 places lose nothing, and antipodes need no care but to be far.
+//! Far points expanded in nodes on the sphere, in f64: see [`crate::expansion`], and `kernels_rs::idw::tree::globe` for
+//! what differs from the plane. In f64 places have no rounding error that matters, and antipodes are simply far.
 
 use gpu_core::parallel;
 use kernels_rs::spatial::chart::Chart;
@@ -85,7 +85,7 @@ impl Around {
 }
 
 impl Globe {
-    /// Columns `first..first + columns` of the points' values.
+    /// Takes columns `first..first + columns` of the points' values.
     pub fn new(index: &Index, params: &Params, first: usize, columns: usize) -> Self {
         let point = |i: usize| {
             let mut sums = [1.0, 0.0, 0.0, 0.0, 0.0];
@@ -121,7 +121,7 @@ impl Globe {
         globe
     }
 
-    /// The same for sums over the points within a limit, for results in f32 or f64.
+    /// Returns the tree for sums over the points within a limit, for results in f32 or f64.
     pub fn within(self, limit: Limit, separation: f64, single: bool) -> Self {
         Self { limit: Some(limit), separation, single, ..self }
     }
@@ -140,7 +140,7 @@ impl Globe {
         }
     }
 
-    /// The items below one that is no leaf.
+    /// The items below one that is not a leaf.
     fn below(&self, level: usize, at: usize) -> std::ops::Range<usize> {
         let first = self.levels[level - 1] as usize + at * CHILDREN;
         first..(first + CHILDREN).min(self.levels[level] as usize)
@@ -162,8 +162,8 @@ impl Globe {
         &self.nodes[items.start * NODES..items.end * NODES]
     }
 
-    /// Adds the sums over all points for a chunk of targets, whose places are unit vectors. The same operations
-    /// on every processor: the wider instructions change no bit.
+    /// Adds the sums over all points for a chunk of targets, whose places are unit vectors. Operations are the same on
+    /// every processor: wider instructions change no bit.
     pub fn add(&self, chunk: &Chunk, sums: &mut Sums) {
         #[cfg(target_arch = "x86_64")]
         {

@@ -44,8 +44,8 @@ pub(crate) fn vectors<L: Lanes>(all: &[f64; MOST], less: f64) -> [L; VECTORS] {
 }
 
 impl<L: Lanes, const V: usize> TileSums<L, V> {
-    /// Adds the sums over a tile, or a leaf, to the sums in f64. If their error bound is too large, they are
-    /// computed anew in f64 first.
+    /// Adds the sums over a tile or a leaf to the sums in f64. If the error bound of the sums is too large, f64
+    /// computes them again first.
     #[inline(always)]
     pub fn add_to(
         &self,

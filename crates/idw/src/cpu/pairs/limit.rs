@@ -1,4 +1,4 @@
-//! Which points count for a target, where those within a radius are summed without a list of them.
+//! Decides which points count for a target in sums over a radius, which have no list of points.
 
 use crate::Params;
 use crate::cpu::pairs::frame::MOST;
@@ -26,14 +26,13 @@ pub(crate) enum Share {
 }
 
 impl Limit {
-    /// Returns the limit of a search by radius. Its differences of coordinates were multiplied by `scale`, a power
-    /// of two.
+    /// Returns the limit of a search by radius. Differences of coordinates come multiplied by `scale`, a power of two.
     pub fn of(params: &Params, scale: f64) -> Self {
         let Search { reach, ellipse, .. } = Search::of(params);
         Self { square: reach * reach, ellipse, unit: 1.0 / scale }
     }
 
-    /// Whether a point that differs so from a target counts: as the search by lists decides.
+    /// Whether a point counts that differs by this much from a target: the decision of the search by lists.
     #[inline(always)]
     pub fn holds(&self, difference: [f64; 3]) -> bool {
         let [dx, dy, dz] = difference.map(|d| d * self.unit);
@@ -41,7 +40,8 @@ impl Limit {
         is_near && self.ellipse.is_none_or(|ellipse| ellipse.holds(dx, dy))
     }
 
-    /// Makes the squares of distances infinite for the targets of a chunk for which a point does not count: it weighs nothing.
+    /// Makes squared distances infinite for the targets of a chunk for which a point does not count, so that the point
+    /// weighs nothing.
     #[inline(always)]
     pub fn clear(
         &self,

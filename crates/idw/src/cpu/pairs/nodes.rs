@@ -29,7 +29,7 @@ impl Item {
         Self::new(low, high)
     }
 
-    /// Whether the box is far from that of targets.
+    /// Whether the box is far from the box of the targets.
     pub fn is_far(&self, (low, high): &([f64; 2], [f64; 2]), separation: f64) -> bool {
         let gap = |axis: usize| {
             let middle = self.middle[axis];

@@ -1,5 +1,5 @@
-//! Boxes of the index's cells around a place: which points may lie within a distance, and within what distance there
-//! may be as many as are wanted. They serve where points are about as dense as elsewhere; elsewhere the tree serves.
+//! Boxes of the index's cells around a place. They tell which points may lie within a distance, and which distance may
+//! hold enough points. Searches use them where points are about as dense as elsewhere, and the tree in other places.
 
 use std::ops::Range;
 
@@ -35,13 +35,13 @@ impl<'a, 'b> Place<'a, 'b> {
         Self { index, x, y, at: f64_value::place(index.geographic, (x, y)) }
     }
 
-    /// The distance that a radius is: on the sphere, where it is an angle, its chord.
+    /// Converts a radius to a distance: on the sphere, where a radius is an angle, to its chord.
     pub fn chord(&self, radius: f64) -> f64 {
         let geographic = self.index.geographic;
         if geographic { sphere::squared_chord_of_arc(radius).sqrt() } else { radius }
     }
 
-    /// The radius of a distance, and no less.
+    /// Converts a distance to a radius, rounded up.
     pub fn arc(&self, chord: f64) -> f64 {
         if !self.index.geographic {
             return chord;
@@ -49,8 +49,8 @@ impl<'a, 'b> Place<'a, 'b> {
         sphere::arc_of_squared_chord(chord.min(2.0).powi(2)) * (1.0 + 1e-9)
     }
 
-    /// The radius that about `wanted` points lie within, on the sphere an angle; none where they lie too far apart for
-    /// cells.
+    /// Estimates the radius that holds about `wanted` points (on the sphere an angle); `None` where points lie too far
+    /// apart for cells.
     pub fn radius_of(&self, wanted: f64) -> Option<f64> {
         let cell = self.index.cells.side;
         let cell = if self.index.geographic { cell.to_radians() } else { cell };
@@ -70,9 +70,9 @@ impl<'a, 'b> Place<'a, 'b> {
         }
     }
 
-    /// Returns the cells within a radius of the place (on the sphere an angle), and whether every point of the
-    /// index counts as within. In the plane that is false for a finite radius: even where the box is the whole
-    /// index, the circle may not be.
+    /// Returns the cells within a radius of the place (on the sphere an angle), and whether every point of the index
+    /// counts as within. In the plane this is false for a finite radius: even if the box covers the whole index, the
+    /// circle may not.
     pub fn disc_of(&self, radius: f64) -> (CellBox, bool) {
         let (cells, is_whole) = self.box_of([radius; 2]);
         let is_round = !self.index.geographic && radius < f64::INFINITY;
@@ -80,7 +80,7 @@ impl<'a, 'b> Place<'a, 'b> {
         (CellBox { disc, ..cells }, is_whole && !is_round)
     }
 
-    /// The cells of a box around the place, and whether it is the whole index.
+    /// Returns the cells of a box around the place, and whether the box covers the whole index.
     pub fn box_of(&self, [x, y]: [f64; 2]) -> (CellBox, bool) {
         let c = &self.index.cells;
         // A little more than that, so that no rounding leaves out a point on the edge.
@@ -127,12 +127,12 @@ impl CellBox {
         self.rows == [0, c.rows - 1] && self.columns[0] == Some([0, c.columns - 1])
     }
 
-    /// Whether they are so few rows that they serve.
+    /// Whether the box has few enough rows for a search.
     pub fn are_few(&self) -> bool {
         self.rows[1] - self.rows[0] < MAX_ROWS
     }
 
-    /// Whether they hold many more points than as many cells do elsewhere.
+    /// Whether the cells hold many more points than the same number of cells elsewhere.
     pub fn are_crowded(&self, index: &Index) -> bool {
         let across = |[from, to]: [u32; 2]| f64::from(to - from + 1);
         let columns: f64 = self.columns.into_iter().flatten().map(across).sum();
@@ -142,7 +142,7 @@ impl CellBox {
         count as f64 > 4.0 * share * index.len() as f64 + 64.0
     }
 
-    /// The sorted points of the cells: a run of them for each row, or two.
+    /// Returns the sorted points of the cells: one or two runs for each row.
     pub fn runs<'a>(&self, index: &'a Index) -> impl Iterator<Item = Range<usize>> + 'a {
         let ([first, last], columns, disc) = (self.rows, self.columns, self.disc);
         (first..=last).flat_map(move |row| {

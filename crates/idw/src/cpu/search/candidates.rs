@@ -1,7 +1,7 @@
 //! The candidates of a patch, and their keys.
 //!
 //! A key is the square of a candidate's distance from a target, with the candidate's place among all in its lowest
-//! bits. So a minimum of keys says which candidate it is. Squares keep 42 of 52 bits to tell them apart.
+//! bits. So the least key also tells which candidate has it. Squares keep 42 of 52 bits to tell them apart.
 #![expect(clippy::needless_range_loop, reason = "as loops over lanes they become vectors")]
 
 use std::ops::Range;
@@ -27,7 +27,7 @@ pub(crate) struct Candidates {
     pub count: usize,
     pub at: Box<[[f64; MOST]; 3]>,
     pub sorted: Box<[u32; MOST]>,
-    /// How many points of cells were compared: what searches cost.
+    /// The cost of searches: how many points of cells they compared.
     pub looks: u64,
 }
 
@@ -76,7 +76,7 @@ pub(crate) fn renumbered(row: &Row, place: usize) -> Row {
 }
 
 impl Candidates {
-    /// Puts points behind the candidates, without counting them.
+    /// Stores points behind the candidates, without counting them.
     #[inline(always)]
     pub fn put(&mut self, points: &[Point]) {
         for (place, point) in (self.count..).zip(points) {
@@ -85,15 +85,15 @@ impl Candidates {
         }
     }
 
-    /// Puts what is at a place also at another.
+    /// Copies the candidate at one position to another.
     #[inline(always)]
     pub fn copy(&mut self, from: usize, to: usize) {
         (0..3).for_each(|axis| self.at[axis][to] = self.at[axis][from]);
         self.sorted[to] = self.sorted[from];
     }
 
-    /// Brings the points of cells whose distance from the middle has at most this square; false where there are too
-    /// many.
+    /// Gathers the points of cells whose squared distance from the middle is at most this; returns false if there are
+    /// too many.
     pub fn collect(&mut self, middle: &Place, cells: &CellBox, most: f64) -> bool {
         self.count = 0;
         let mut in_cells = 0;
@@ -127,8 +127,8 @@ impl Candidates {
 }
 
 impl Seen<'_> {
-    /// The keys of the candidates from `first` on, for each target; infinite where the search does not want them. The same
-    /// operations on every processor: the wider instructions change no bit.
+    /// Computes the keys of the candidates from `first` on, for each target; infinite for candidates that do not count.
+    /// Operations are the same on every processor: wider instructions change no bit.
     pub fn keys(&self, first: usize, rows: &mut [Row]) {
         #[cfg(target_arch = "x86_64")]
         {

@@ -1,10 +1,10 @@
-//! The neighbours of sixteen targets side by side, in the k-d tree. It serves where cells do not: for points of any
-//! density and targets however far from them.
+//! The neighbours of sixteen targets side by side, in the k-d tree. Searches use it where cells are slow: it takes
+//! points of any density, and targets at any distance from them.
 //!
 //! Plan: all targets go down together, to the leaves nearest to the middle of the patch first. A node is skipped if for
-//! every target it is farther than the last entry of that target's list. The points of a leaf give keys, and the lists
-//! take the least of them (`min_lists`). A point is a candidate if any target may want it, so a later step can choose
-//! between points that the lists do not tell apart. No radius is guessed, so none is wrong.
+//! every target it is farther than the last entry of that target's list. Each point of a leaf gets a key, and the lists
+//! keep the least keys (`min_lists`). A point is a candidate if any target may want it, so a later step can choose
+//! between points that the lists do not tell apart. The search guesses no radius, so no guess can be wrong.
 //!
 //! If targets are far from each other compared with the points, the points on the way from the middle to a target come
 //! nearer and nearer to it. The search would visit them all. Such a patch begins with a few points near to each of its
@@ -42,8 +42,8 @@ struct Wants {
 }
 
 impl Together {
-    /// Searches the tree for the neighbours of a patch; false where the candidates are too many. The same operations on every
-    /// processor: the wider instructions change no bit.
+    /// Searches the tree for the neighbours of a patch; false where the candidates are too many. Operations are the
+    /// same on every processor: wider instructions change no bit.
     pub fn descend(&mut self, sought: Sought, patch: &Patch) -> bool {
         #[cfg(target_arch = "x86_64")]
         {

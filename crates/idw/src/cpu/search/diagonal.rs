@@ -1,4 +1,4 @@
-//! A diagonal of a box, and how far places are from what lies along it.
+//! A diagonal of a box, and distances from points that lie along it.
 
 /// A diagonal of a box, where points lie near it.
 pub(crate) struct Diagonal {

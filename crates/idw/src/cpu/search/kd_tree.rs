@@ -1,5 +1,4 @@
-//! Points halved again and again: a k-d tree (Bentley 1975, doi:10.1145/361002.361007), to search neighbours wherever
-//! points lie.
+//! A k-d tree (Bentley 1975, doi:10.1145/361002.361007), which finds neighbours quickly wherever points lie.
 //!
 //! Plan: all points are the root. A node divides its points across the longest side of their box: the lower half
 //! becomes one child, the upper half the other, down to leaves of a few points. The halves have equal numbers of
@@ -7,11 +6,11 @@
 //! of the world, as for even points. The nodes that a search visits depend on how many neighbours it wants. On the
 //! sphere places are unit vectors, for which neither pole nor date line is special.
 //!
-//! Where points lie along an oblique line, boxes say little: their corners reach far beyond the points. So a node also
-//! knows how near to a diagonal of its box they all are.
+//! If points lie along an oblique line, boxes are a poor bound: their corners reach far beyond the points. So a node
+//! also stores how near its points are to a diagonal of its box.
 //!
-//! No box tells points in one place apart. They stay one leaf, however many they are, in the order of their indices, so
-//! a search for a few neighbours visits only the first of them.
+//! No box separates points at one place. So they stay one leaf, in the order of their indices, and a search for a few
+//! neighbours visits only the first of them.
 
 use std::ops::Range;
 
@@ -30,7 +29,7 @@ const THIN: f64 = 0.125;
 #[derive(Clone, Copy)]
 pub(crate) struct Point {
     pub place: [f64; 3],
-    /// Which of the sorted points it is.
+    /// Its index among the sorted points.
     pub sorted: u32,
 }
 
@@ -60,15 +59,15 @@ pub(crate) struct Halves {
 #[derive(Default)]
 pub(crate) struct Way {
     nodes: Vec<u32>,
-    /// How many nodes and points were visited: what searches cost.
+    /// The cost of searches: how many nodes and points they visited.
     pub looks: u64,
 }
 
 impl Halves {
     /// Builds the tree of places in the order of sorted points, whose indices are `order`.
     ///
-    /// Work: for n points n log n, on all cores but for the first halvings. Memory: 32 bytes a point, and 80 bytes a
-    /// node. There is at most about one node for four points.
+    /// Work: O(n log n) for n points, on all cores except for the first halvings. Memory: 32 bytes a point, and 80
+    /// bytes a node. There is at most about one node for four points.
     pub fn new(places: &[[f64; 3]], order: &[u32]) -> Self {
         let point = |i: usize| Point { place: places[i], sorted: i as u32 };
         let mut points = parallel::map(places.len(), FINE, point);
@@ -93,7 +92,7 @@ impl Halves {
         (self.points.len() / count).checked_ilog2().unwrap_or(0)
     }
 
-    /// The node at a level that is the nearest to a place of those on the way down, or a leaf above.
+    /// Goes down to a level, always to the child nearer to a place, and returns the node; or a leaf above the level.
     pub fn nearest_at(&self, level: u32, place: [f64; 3]) -> u32 {
         let (mut at, mut node) = (0, &self.nodes[0]);
         for _ in 0..level {
@@ -108,7 +107,8 @@ impl Halves {
         at
     }
 
-    /// The points of a node; of those in one place the first `most`, which have the lowest indices.
+    /// Returns the points of a node. If they share one place, returns only the first `most`, which have the lowest
+    /// indices.
     #[inline(always)]
     pub fn points_of(&self, node: &Node, most: usize) -> &[Point] {
         let mut run = node.run();
@@ -128,8 +128,8 @@ impl Node {
         self.points[0] as usize..self.points[1] as usize
     }
 
-    /// Returns the square of a place's distance from the box. It is computed as the distances of the box's points are,
-    /// so that no rounding makes it greater than theirs.
+    /// Returns the square of a place's distance from the box. The arithmetic is the same as for distances of points, so
+    /// rounding never makes it greater than the distance of a point in the box.
     #[inline(always)]
     pub fn squared(&self, at: [f64; 3]) -> f64 {
         let away = |axis: usize| beyond(self.low[axis], self.high[axis], at[axis]);
@@ -137,8 +137,9 @@ impl Node {
         dx * dx + dy * dy + dz * dz
     }
 
-    /// Bounds of what tells [quadrants](kernels_rs::spatial::sphere::quadrant) round a place on the sphere apart in east and
-    /// west: computed as for its points, so that no rounding brings theirs beyond.
+    /// Returns bounds of the number that separates eastern from western
+    /// [quadrants](kernels_rs::spatial::sphere::quadrant) of a place on the sphere. The arithmetic is the same as for
+    /// points, so rounding never brings a point's number beyond the bounds.
     pub fn turns_round(&self, at: [f64; 3]) -> [f64; 2] {
         let ([west, south, _], [east, north, _]) = (self.low, self.high);
         let ends = |by: f64, low: f64, high: f64| {
@@ -235,7 +236,7 @@ impl Way {
         Some((at, &tree.nodes[at as usize]))
     }
 
-    /// Goes on with a node's children, first the one that is nearer to a place.
+    /// Visits a node's children, the child nearer to a place first.
     #[inline(always)]
     pub fn open(&mut self, tree: &Halves, (at, node): (u32, &Node), place: [f64; 3]) {
         let [a, b] = [at + 1, node.second];

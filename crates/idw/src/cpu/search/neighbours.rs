@@ -1,4 +1,4 @@
-//! The neighbours of a target in order of distance: their weights, and what they give.
+//! The neighbours of a target in order of distance, their weights, and the target's value.
 
 use kernels_rs::idw::kernel_weights::{FIRST_KERNEL, kernel_weight};
 
@@ -25,12 +25,12 @@ pub(crate) struct Found {
 /// A point near a target.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Candidate {
-    /// Square of the distance; on the sphere of the chord.
+    /// The squared distance; on the sphere the squared chord.
     pub squared: f64,
     pub index: u32,
-    /// Which of the sorted points it is.
+    /// Its index among the sorted points.
     pub sorted: u32,
-    /// In a search by quadrants, else 0.
+    /// The quadrant in a search by quadrants, else 0.
     pub quadrant: u8,
 }
 
@@ -47,11 +47,11 @@ impl Candidate {
 pub(crate) struct Scratch {
     /// The neighbours, nearest first.
     pub candidates: Vec<Candidate>,
-    /// Whether the search found as many as the parameters want.
+    /// Whether the search found as many neighbours as the parameters want.
     pub enough: bool,
-    /// Whether there are too many for a list, which is then empty: they are summed without one.
+    /// Whether there are too many neighbours for a list. Then the list is empty, and the sum needs none.
     pub many: bool,
-    /// Where a search by itself goes on.
+    /// The stack of a single search.
     pub way: Way,
     weights: Vec<f64>,
     /// Whether the nearest lies on the target, which then has its value.
@@ -123,7 +123,7 @@ pub(crate) fn mean(range: Range, is_exact: bool, weights: f64, sum: f64) -> f64 
 }
 
 impl Scratch {
-    /// Leaves a target to the sums without a list. Returns true, as a search that is done.
+    /// Leaves a target to the sums without a list. Returns true: the search is done.
     pub fn sum_without_list(&mut self) -> bool {
         self.candidates.clear();
         (self.many, self.enough) = (true, true);
@@ -141,7 +141,7 @@ impl Scratch {
         self.weights.extend(self.candidates.iter().map(weight));
     }
 
-    /// Value `v` of the target, once its neighbours are weighed.
+    /// Returns value `v` of the target, after its neighbours have weights.
     pub fn value(&self, index: &Index, v: usize) -> f64 {
         if !self.enough {
             return f64::NAN;

@@ -23,7 +23,7 @@ pub(crate) struct Patch<'a, 'b> {
 pub(crate) struct Lanes {
     pub at: [Row; 3],
     pub left_out: [u32; LANES],
-    /// Whether any leaves out a point.
+    /// Whether any target leaves out a point.
     pub leave_out: bool,
 }
 
@@ -59,7 +59,7 @@ impl Lanes {
         self.leave_out |= left_out != NONE;
     }
 
-    /// Between which places the targets lie.
+    /// Returns the box of the targets.
     pub fn bounds(&self) -> [[f64; 3]; 2] {
         let along = |axis: usize| self.at[axis].iter().copied();
         let low = |axis| along(axis).fold(f64::INFINITY, f64::min);

@@ -1,4 +1,4 @@
-//! Targets in patches: those that are searched together lie side by side.
+//! Targets in patches: neighbouring targets are searched together.
 
 use std::ops::Range;
 
@@ -111,8 +111,8 @@ impl<'a> Patches<'a> {
         all.into_iter().take(count)
     }
 
-    /// Returns what `of_patch` returns for some patches. If it returns `None`, since the cells of the index do not
-    /// serve, `map` calls it once more, with the tree of the points.
+    /// Returns what `of_patch` returns for some patches. It may return `None` if a patch needs the tree instead of
+    /// cells; then `map` calls it again, with the tree.
     pub fn map<R: Send>(
         &self,
         patches: Range<usize>,
@@ -134,8 +134,8 @@ impl<'a> Patches<'a> {
         all.into_iter().flatten().collect()
     }
 
-    /// Searches for the neighbours of each target of a patch, and gives them to `of_target` with its number; nothing
-    /// where that takes the tree.
+    /// Searches for the neighbours of each target of a patch, and passes them to `of_target` with the target's number;
+    /// `None` if that needs the tree.
     pub fn each(
         &self,
         own: &mut Own,

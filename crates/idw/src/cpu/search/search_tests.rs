@@ -1,5 +1,5 @@
-//! Searches wherever points lie: what they find, by the definition, and what they cost, in visits to points and nodes.
-//! Other work on the machine does not change these counts.
+//! Tests searches for all kinds of point sets: their results, against the definition, and their cost, in visits to
+//! points and nodes. Other work on the machine does not change these counts.
 
 use std::f64::consts::TAU;
 

@@ -1,9 +1,9 @@
 //! The neighbours of a target that is searched by itself: in the cells around it, or in the k-d tree.
 //!
 //! Where points are about as dense as elsewhere, the search estimates a radius that holds enough points, and visits the
-//! points of the cells within. Elsewhere, and for searches by quadrants, it goes down the tree to the nearest leaves
-//! first, and keeps the nearest points that it meets. It skips a node that is farther than the last of these points,
-//! and one that lies outside the quadrant or the ellipse.
+//! points of the cells within. In other places, and for searches by quadrants, it goes down the tree to the nearest
+//! leaves first, and keeps the nearest points that it visits. It skips a node that is farther than the last of these
+//! points, and one that lies outside the quadrant or the ellipse.
 
 use kernels_rs::spatial::sphere;
 

@@ -1,15 +1,15 @@
 //! The neighbours of sixteen targets side by side, which share nearly all of their candidates.
 //!
-//! Plan: the points within a radius of the patch's middle are gathered once. Each of them gets a key for each target
-//! (`candidates`). Lists of the least keys, one entry more than neighbours are wanted, are kept in vectors of targets
+//! Plan: gather the points within a radius of the patch's middle once. Each point gets a key for each target
+//! (`candidates`). Vectors of targets keep lists of the least keys, one entry more than the number of neighbours
 //! (`min_lists`). By the triangle inequality a list is certain if its last neighbour is nearer than the radius less the
-//! distance from target to middle. A list that is not certain says what radius is enough. A patch begins with a little
-//! more than the one before needed. Where the cells around hold too many points, or too few, the patch goes down the
-//! k-d tree (`descent`), and has its lists from there.
+//! distance from target to middle. A list that is not certain tells a radius that is enough. A patch begins with a
+//! radius a little above what the previous patch needed. If the cells around hold too many points, or too few, the
+//! patch searches the k-d tree instead (`descent`).
 //!
-//! Two entries of a list, or its last neighbour and the next, may have equal keys but for the place. Points of a
-//! lattice do, and points in one place. Then the target's neighbours are chosen from the candidates by their distances
-//! and indices, as in a search by itself. So all methods find the same neighbours in the same order.
+//! Two entries of a list, or its last neighbour and the next, may have keys that differ only in the place. This happens
+//! on a lattice, and for points at one place. Then the search chooses the target's neighbours among the candidates by
+//! distance and index, like a single search. So all methods find the same neighbours in the same order.
 #![expect(clippy::needless_range_loop, reason = "as loops over lanes they become vectors")]
 
 use crate::TooFewPoints;
@@ -36,21 +36,21 @@ const MAX_TRIES: u32 = 6;
 pub(crate) struct Together {
     pub lanes: Lanes,
     pub candidates: Candidates,
-    /// Entry j of each lane's list.
+    /// Entry j of the list of each lane.
     pub lists: Vec<Row>,
-    /// Where a search of the tree goes on.
+    /// The stack of a search of the tree.
     pub way: Way,
     /// The radius that the next patch begins with.
     radius: Option<f64>,
 }
 
 impl Together {
-    /// Whether searches like this can be for targets together: by the number of neighbours, without quadrants.
+    /// Whether such a search can take targets together: if it is by number of neighbours, without quadrants.
     pub fn serves(search: &Search) -> bool {
         !search.quadrants && (search.max_points as usize) < LONGEST
     }
 
-    /// Searches the cells for the neighbours of a patch; false where they do not serve.
+    /// Searches the cells for the neighbours of a patch; returns false if the patch needs the tree.
     pub fn find(&mut self, patch: &Patch, search: &Search) -> bool {
         let Patch { middle, lanes, apart } = patch;
         let widest = apart.iter().copied().fold(0.0, f64::max);
@@ -84,7 +84,7 @@ impl Together {
         false
     }
 
-    /// Begins a search, with lists that have nothing.
+    /// Begins a search, with empty lists.
     pub fn begin(&mut self, lanes: Lanes, search: &Search) {
         (self.lanes, self.candidates.count) = (lanes, 0);
         self.lists.clear();
@@ -116,7 +116,7 @@ impl Together {
         needed
     }
 
-    /// Entry `j` of each list: the sorted point, and the square of its distance, infinite where there is none.
+    /// Returns entry `j` of each list: the sorted point and its squared distance, which is infinite without a point.
     #[inline(always)]
     pub fn entry(&self, j: usize) -> ([u32; LANES], Row) {
         // Loops over lanes become vectors, which `map` of arrays does not.
@@ -137,7 +137,7 @@ impl Together {
         (sorted, squared)
     }
 
-    /// Which targets have all their wanted neighbours in the first entries of their lists.
+    /// Tells which targets have all of their neighbours in the first entries of their lists.
     #[inline(always)]
     pub fn settled(&self, search: &Search) -> [bool; LANES] {
         let wanted = search.max_points as usize;
@@ -155,7 +155,7 @@ impl Together {
         settled
     }
 
-    /// Takes what was found for a target; false where it must be searched by itself.
+    /// Takes the neighbours of a target from its list; returns false if the target needs a single search.
     pub fn take(&self, index: &Index, search: &Search, lane: usize, scratch: &mut Scratch) -> bool {
         let candidates = &mut scratch.candidates;
         candidates.clear();

@@ -1,5 +1,5 @@
-//! The values of targets that were searched together, in vectors of targets: the operations of [`Scratch`] in their
-//! order, so the same bits.
+//! The values of targets that were searched together, in vectors of targets. The operations and their order are as in
+//! [`Scratch`], so the bits are the same.
 //!
 //! [`Scratch`]: crate::cpu::search::neighbours::Scratch
 #![expect(clippy::needless_range_loop, reason = "as loops over lanes they become vectors")]
@@ -14,7 +14,7 @@ use crate::search::Search;
 /// The weighed neighbours of a patch: memory that searches of one thread share.
 #[derive(Default)]
 pub(crate) struct Abreast {
-    /// Which targets are here; the others go by themselves.
+    /// Which targets are in these vectors; each other target is computed alone.
     pub here: [bool; LANES],
     is_exact: [bool; LANES],
     /// Neighbour j of each target: its place among the sorted points, and its weight; a missing neighbour weighs 0.
@@ -22,7 +22,7 @@ pub(crate) struct Abreast {
 }
 
 impl Abreast {
-    /// Weighs what a search found. The same operations on every processor: the wider instructions change no bit.
+    /// Weighs what a search found. Operations are the same on every processor: wider instructions change no bit.
     pub fn weigh(&mut self, together: &Together, search: &Search, params: &Params) {
         #[cfg(target_arch = "x86_64")]
         {

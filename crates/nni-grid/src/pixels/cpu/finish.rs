@@ -1,4 +1,4 @@
-//! What is done to cells after the queries.
+//! The steps after the queries of cells.
 
 use gpu_core::host_memory;
 use gpu_core::parallel;
@@ -10,7 +10,7 @@ use crate::pixels::hull;
 use crate::{Fill, Result, ValueScale};
 
 impl<const N: usize> Scene<'_, N> {
-    /// Applies the control of NODATA, and gives the distances if the parameters want them.
+    /// Removes values that the parameters do not allow, and returns the distances if the parameters want them.
     pub fn finish(
         &self,
         values: &mut [Vec<f32>; N],

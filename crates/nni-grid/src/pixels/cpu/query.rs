@@ -32,7 +32,7 @@ pub(super) struct Layers<const N: usize> {
 }
 
 impl<const N: usize> Layers<N> {
-    /// Replaces the layers by their means with the turned raster's; of two counts, takes the greater.
+    /// Averages the layers with those of the turned raster; of two counts, takes the greater.
     pub fn unite(&mut self, turned: &Self) {
         let floats = |layer: &mut Vec<f32>, other: &Vec<f32>| {
             let last = other.len().wrapping_sub(1);
@@ -55,7 +55,7 @@ struct Answer<const N: usize> {
 }
 
 impl<const N: usize> Scene<'_, N> {
-    /// The Voronoi diagram as the kernels' functions take it, with the circle or without.
+    /// The Voronoi diagram in the form that the kernels' functions take, with or without the circle.
     pub fn diagram(
         &self,
         with_circle: bool,

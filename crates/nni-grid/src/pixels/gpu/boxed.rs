@@ -1,4 +1,5 @@
-//! Queries in boxes of pixels first, and row by row where these do not do: see `kernels_rs::nni::pixels::boxed`.
+//! Queries that first try boxes of pixels, and go row by row where the boxes are too small: see
+//! `kernels_rs::nni::pixels::boxed`.
 
 use gpu_core::{Blocks, Column, Gpu};
 use kernels_rs::nni::pixels as kernels;
@@ -27,7 +28,7 @@ impl Boxes {
         kernels::boxed_cells(self.reach, supersample)
     }
 
-    /// How many tiles cells have, in whole rows of tiles.
+    /// The number of tiles that cover the cells, in whole rows of tiles.
     pub fn tiles(self, [columns, rows]: [u32; 2], supersample: u32) -> u32 {
         let [width, height] = self.cells(supersample);
         columns.div_ceil(width) * rows.div_ceil(height)
@@ -49,12 +50,12 @@ impl Left {
         Ok(Self { counts: gpu.zeroed(2)?, entries })
     }
 
-    /// The list as kernels take it.
+    /// The list as an argument of kernels.
     pub fn output(&mut self) -> kernels::Left<'_> {
         kernels::Left { counts: self.counts.output(), entries: self.entries.output() }
     }
 
-    /// The blocks of the kernel that takes the entries.
+    /// The number of blocks of the kernel that takes the entries.
     pub fn blocks(gpu: &Gpu) -> Blocks {
         Blocks::x(gpu.multiprocessors() * 8)
     }

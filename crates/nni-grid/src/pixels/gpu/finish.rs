@@ -1,4 +1,4 @@
-//! What is done to cells after the queries.
+//! The steps after the queries of cells.
 
 use gpu_core::{Blocks, Column, Gpu, Slice};
 use kernels_rs::nni::pixels as kernels;

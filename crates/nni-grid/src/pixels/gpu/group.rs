@@ -1,4 +1,4 @@
-//! Values that go through the kernels together.
+//! Groups of values, which one launch takes together.
 
 use std::ops::Range;
 
@@ -72,11 +72,11 @@ pub(super) fn groups(
 
 /// A group's values, as its kernels take them.
 pub(super) struct Group {
-    /// The kernels, which may take more values than there are: then the last stands for them too.
+    /// The kernels, which may take more values than there are: then the last value fills up.
     pub instances: Instances,
     /// The values there are.
     pub len: usize,
-    /// Their scales, as the kernels read them.
+    /// The scales of the values, as arguments of kernels.
     pub scales: Column<f64>,
 }
 

@@ -20,9 +20,9 @@ use crate::pixels::limits::QueryLimits;
 /// The Voronoi diagram of the points, and the values of its sites.
 pub(super) struct Sites {
     pub nearest: DeviceGrid<u32>,
-    /// The values of all pixels; only sites have theirs written.
+    /// The values of all pixels; only elements of sites are written.
     pub values: Column<i32>,
-    /// Whether `nearest` is of the raster turned by half a circle, whose values lie as in the other.
+    /// Whether `nearest` belongs to the raster turned by 180 degrees; the values do not turn.
     pub is_turned: bool,
     pub tallies: Tallies,
     pub group: Group,
@@ -31,12 +31,12 @@ pub(super) struct Sites {
 }
 
 impl Sites {
-    /// The boxes that do for nearly all cells of these points.
+    /// The boxes that suffice for nearly all cells of these points.
     pub fn boxes(&self) -> Boxes {
         Boxes::of(self.points as u64, self.nearest.column().len() as u64)
     }
 
-    /// The sites as kernels take them.
+    /// The sites as arguments of kernels.
     pub fn input(&self) -> values::Sites<'_> {
         values::Sites {
             tallies: self.tallies.counts.input(),
@@ -109,7 +109,7 @@ pub(super) struct Queries<'a> {
 }
 
 impl<'a> Queries<'a> {
-    /// Prepares the queries of a group in a number of bands of rows, or less.
+    /// Prepares the queries of a group, in at most a number of bands of rows.
     pub fn new(
         gpu: &'a Gpu,
         limits: &'a QueryLimits,

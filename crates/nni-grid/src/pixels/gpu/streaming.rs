@@ -1,9 +1,9 @@
-//! From host columns to a host array, with the copies beside the work.
+//! Interpolates from host columns to a host array, and copies while it computes.
 //!
-//! Two streams: one copies, one computes. All copies to the device are begun at once and arrive in that order. The
-//! values go first: their range, which sets the fixed point, is then known while coordinates are under way. Points
-//! merge into pixels part by part as they arrive, and bands of the DEM go back while the next are interpolated. Only
-//! the Voronoi diagram is left between the copies.
+//! Two streams: one copies, one computes. All copies to the device begin at once and arrive in order. The values go
+//! first, so that their range, which sets the fixed-point scale, is known while coordinates are under way. Points merge
+//! into pixels part by part as they arrive, and bands of the DEM go back while the device interpolates the next. Only
+//! the Voronoi diagram does not overlap with copies.
 
 use std::ops::Range;
 
@@ -46,8 +46,8 @@ pub(crate) fn beyond_streaming(input: &Input, params: &Params) -> Option<&'stati
 /// Interpolates by the method on pixels, like [`interpolate`](crate::interpolate), from points with one value into
 /// arrays of the caller. Copies while it computes. Waits for the result.
 ///
-/// From and to [`PageLocked`](gpu_core::PageLocked) memory it takes little longer than the copies alone. Pageable
-/// memory is copied by [`Gpu::begin_write`] and its threads. If `counts` is given it is written, whatever
+/// From and to [`PageLocked`](gpu_core::PageLocked) memory it takes little longer than the copies alone.
+/// [`Gpu::begin_write`] and its threads copy pageable memory. It writes `counts` if the caller gives it, whatever
 /// [`Params::counts`] says.
 ///
 /// ```
@@ -69,7 +69,8 @@ pub(crate) fn beyond_streaming(input: &Input, params: &Params) -> Option<&'stati
 /// ```
 ///
 /// # Errors
-/// After an error the arrays hold anything. Returns the errors of [`interpolate`](crate::interpolate), and:
+/// After an error, the contents of the arrays are undefined. Returns the errors of [`interpolate`](crate::interpolate),
+/// and:
 ///
 /// - [`Error::NotPlain`] for parameters that ask for more than Sibson's values and their counts.
 /// - [`Error::NotPlain`] for points with another number of values, or for a mask.

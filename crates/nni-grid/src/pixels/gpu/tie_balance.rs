@@ -1,4 +1,4 @@
-//! The queries once more, on the raster turned by half a circle: see `kernels_rs::nni::pixels::tie_balance`.
+//! Repeats the queries on the raster turned by 180 degrees: see `kernels_rs::nni::pixels::tie_balance`.
 
 use gpu_core::{Blocks, Column, DeviceGrid, Gpu, GridSpec};
 use kernels_rs::nni::pixels as kernels;
@@ -32,7 +32,7 @@ pub(super) fn mask(gpu: &Gpu, mask: &DeviceGrid<u8>) -> Result<DeviceGrid<u8>> {
 pub(super) struct Turned(pub DeviceGrid<u32>);
 
 impl Turned {
-    /// Calls `query` with the turned diagram in place of the other.
+    /// Calls `query` with the turned diagram.
     pub fn instead<T>(
         &mut self,
         sites: &mut Sites,

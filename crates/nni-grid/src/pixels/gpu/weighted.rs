@@ -1,4 +1,4 @@
-//! The queries by other weights than Sibson's areas.
+//! Queries with weights other than Sibson's areas.
 
 use gpu_core::{Blocks, Column, Gpu};
 use kernels_rs::nni::pixels as kernels;

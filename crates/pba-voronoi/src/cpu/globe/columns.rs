@@ -12,13 +12,13 @@
 //!     solve(the rows after m, the candidates from the first of near on)
 //! ```
 //!
-//! **Rounding.** The winner must be the one that comparing the h of all sites as f64 rounds them would give. Let q lie
-//! after the last of `near`, and let w be in `near`. Then q is farther than w at m by more than `slack`, less the
-//! rounding. Northward, the difference of their h is part of a sine wave. It is positive at m, and at the pole, where
-//! it is half the difference of the sines of the two latitudes. A sine wave is concave where it is positive, so on the
-//! whole way the difference is above the lesser of these two. `slack` is many times the rounding of any h of the
-//! raster; so is the difference at the pole, even between candidates near it. So q loses to w in f64 too in every row
-//! before m. Southward the same holds.
+//! **Rounding.** The winner must be the site that a comparison of all h, rounded to f64, would choose. Let q lie after
+//! the last of `near`, and let w be in `near`. Then at m, q is farther than w by more than `slack`, up to rounding.
+//! Northward, the difference of their h is part of a sine wave. It is positive at m, and at the pole, where it is half
+//! the difference of the sines of the two latitudes. A sine wave is concave where it is positive, so on the whole way
+//! the difference exceeds the smaller of its values at m and at the pole. `slack` is many times the rounding of any h
+//! of the raster; so is the difference at the pole, even between candidates near it. So q loses to w in f64 too in
+//! every row before m. Southward the same holds.
 //!
 //! **Sites divide a column.** A pixel that is a site is its own winner, and no other candidate is near it. In the rows
 //! between two sites no candidate beyond either site wins. So each such run of rows is halved by itself. Once a run has
@@ -46,12 +46,11 @@ pub(super) struct Scratch<C> {
     pub candidates: Vec<C>,
     /// The rows of the winners, [`NONE`] where there is no site.
     pub winners: Vec<u32>,
-    /// h of a column's pixels and their winners, which the next step makes distances.
+    /// h between a column's pixels and their winners, which the next step converts to distances.
     pub squares: Vec<f64>,
     /// g of a column.
     pub gaps: Vec<f64>,
-    /// The table A for differences of rows, from the raster's last row to its first and back. The difference d stands
-    /// at `rows - 1 + d`.
+    /// The table A for differences of rows, negative and positive. The difference d has the index `rows - 1 + d`.
     pub along: Vec<f64>,
     /// Parts to be solved: rows, and candidates.
     parts: Vec<[u32; 4]>,

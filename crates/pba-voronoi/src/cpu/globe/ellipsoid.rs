@@ -1,17 +1,17 @@
 //! Nearest sites on the WGS 84 ellipsoid.
 //!
-//! **Rows.** A geodesic from a place to one parallel is the longer, the farther apart its ends are in longitude. As its
-//! end moves along the parallel, the length grows by the cosine of the angle between the two. This cosine is not
-//! negative as long as the geodesic is a shortest one and leads that way. So in a row of sites the candidate is that of
-//! the sphere.
+//! **Rows.** A geodesic from a place to a parallel grows with the difference in longitude of its ends. As its end moves
+//! along the parallel, the length grows by the cosine of the angle between the two. This cosine is not negative as long
+//! as the geodesic is a shortest path and leads that way. So in a row of sites, the candidate is the same as on the
+//! sphere.
 //!
-//! **Columns.** An ellipsoid of revolution has no cut that a column meets once, so winners' rows may go back. But
-//! lengths are close to those on the sphere. A step of latitude has M = a (1 - e2) / (1 - e2 sin^2 phi)^(3/2) metres a
-//! radian, and one of longitude N cos(phi), N = a / (1 - e2 sin^2 phi)^(1/2). The sphere of radius 1 has 1 and
-//! cos(phi). Both M and N are at least [`LEAST`], so a curve on the ellipsoid is at least [`LEAST`] times as long as
-//! the same curve on the sphere. Likewise a geodesic is at least [`LEAST`] times the arc. So a candidate is farther if
-//! its arc times [`LEAST`] is more than the length of a known geodesic. All others are measured; they are few, since M
-//! and N are at most 1.0102 times [`LEAST`].
+//! **Columns.** On an ellipsoid of revolution, the border between two sites may cross a column more than once, so
+//! winners' rows may go back. But lengths are close to those on the sphere. A step of latitude has M = a (1 - e2) / (1
+//! - e2 sin^2 phi)^(3/2) metres a radian, and one of longitude N cos(phi), N = a / (1 - e2 sin^2 phi)^(1/2). The sphere
+//! of radius 1 has 1 and cos(phi). Both M and N are at least [`LEAST`], so a curve on the ellipsoid is at least
+//! [`LEAST`] times as long as the same curve on the sphere. Likewise a geodesic is at least [`LEAST`] times the arc. So
+//! a candidate is farther if its arc times [`LEAST`] is more than the length of a known geodesic. All others are
+//! measured; they are few, since M and N are at most 1.0102 times [`LEAST`].
 
 #[cfg(feature = "ellipsoid")]
 use geographiclib_rs::{Geodesic, InverseGeodesic};
@@ -47,7 +47,7 @@ impl Ellipsoid {
         Self(Geodesic::wgs84())
     }
 
-    /// Makes the winners of a column that was solved those by geodesics, and h their lengths.
+    /// Replaces a column's winners by the winners along geodesics, and h by their lengths.
     pub fn measure<C: Column>(
         &self,
         lane: usize,

@@ -1,4 +1,4 @@
-//! Where the winners of a group of columns go.
+//! Writes the winners of a group of columns.
 
 use std::ops::Range;
 
@@ -87,12 +87,12 @@ impl<'a> Sinks<'a> {
         })
     }
 
-    /// Whether distances are wanted, or count.
+    /// Whether an output or the limit needs distances.
     pub fn has_distances(&self) -> bool {
         self.most < f64::INFINITY || self.distance.is_some() || self.distance_f64.is_some()
     }
 
-    /// Keeps the distances of the column that was solved last, and forgets sites beyond the limit.
+    /// Keeps the distances of the last column, and removes sites beyond the limit.
     pub fn keep<C>(&self, lane: usize, scratch: &mut Scratch<C>, lanes: &mut Lanes) {
         let distances = &mut scratch.squares;
         let height = distances.len();

@@ -43,7 +43,7 @@ pub(super) struct Keys<'a> {
 }
 
 impl<'a> Keys<'a> {
-    /// Codes all points; gives the ranges of x and y too, since it reads them.
+    /// Computes the codes of all points, and the ranges of x and y.
     pub fn of(
         points: Points<'a>,
         frame: &'a Frame,
@@ -189,7 +189,7 @@ impl<'a> Keys<'a> {
 pub(super) struct Numbered<'a> {
     points: Points<'a>,
     keys: Vec<u16>,
-    /// The batch of each key. Other keys are those of points that are left out.
+    /// The batch of each key. Other keys mark points that are left out.
     pub of_key: Vec<u16>,
     /// How many points of each piece are in each batch.
     pub counts: Vec<Vec<usize>>,
@@ -274,7 +274,7 @@ impl Batch {
         [(self.first.code, self.first.level), (self.last.code, self.last.level)]
     }
 
-    /// Whether there is something to sort: not in a leaf.
+    /// Whether there is something to sort; a leaf needs no sort.
     pub fn needs_device(&self, params: &Params) -> bool {
         let is_one = self.first.points == self.points;
         let is_leaf =
@@ -282,7 +282,7 @@ impl Batch {
         !(is_one && is_leaf)
     }
 
-    /// The nodes of a batch that is one leaf: what it lies in, and the leaf.
+    /// The nodes of a batch that is one leaf: its ancestors, and the leaf.
     pub fn chain(&self) -> Vec<Brief> {
         let Cell { code, level, points } = self.first;
         let quadrant = |at: u32| code >> (2 * (level - at - 1)) & 3;

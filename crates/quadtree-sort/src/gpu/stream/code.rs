@@ -17,15 +17,15 @@ const BLOCK: usize = 8192;
 /// Makes the keys of points.
 pub(super) struct Coder {
     pub frame: Frame,
-    /// The level whose cells they are of.
+    /// The level of the keys' cells.
     pub level: u32,
-    /// Where points must lie that are not left out, if some may be.
+    /// The bounds, if points beyond them are left out.
     pub inside: Option<Bounds>,
 }
 
 impl Coder {
-    /// Writes the keys of some points, as many of each; gives how many have each of the first `cells` keys, and the ranges
-    /// of x and y.
+    /// Writes the keys of some points. Returns how many points have each of the first `cells` keys, and the ranges of x
+    /// and y.
     pub fn count(
         &self,
         keys: &mut [MaybeUninit<u16>],

@@ -1,9 +1,9 @@
-//! The nodes of a tree from those of its batches.
+//! Joins the nodes of batches into the nodes of a tree.
 //!
 //! For each node of a batch, level after level, the device returns its points and which quadrants are its children: a
-//! quarter of the node's bytes. The rest follows from the nodes before. A child's code and first point follow from its
+//! quarter of the node's bytes. The rest follows from earlier nodes. A child's code and first point follow from its
 //! parent and the children before it. A node's first child follows from how many children the nodes of its level have
-//! before it. So each piece of the tree is written once, in one pass, where it belongs.
+//! before it. So the host writes each piece of the tree once, in one pass, at its final place.
 //!
 //! A piece is cut into parts at the first of its levels with some hundred nodes. A part is what lies below some of
 //! these nodes, and on each level its nodes follow each other. The level above tells how many they are. First the

@@ -1,19 +1,19 @@
-//! Building with little device memory: ranges of cells pass through it, each complete, so that nothing is merged.
+//! Builds with little device memory: ranges of cells pass through it, each complete, so that nothing needs merging.
 //!
-//! 1. The host counts the points of cells, of finer ones where there are many, until each has few ([`cells`]).
-//! 2. Cells that follow each other in the order of codes make a batch of as many points as the budget allows. The points
-//!    of every batch are brought together, in the order as given, where the tree will have them ([`scatter`]). So the
-//!    tree's own columns are all the host memory that this takes, beside two bytes a point.
-//! 3. The device builds the tree over each batch, by the same steps as any other, and the columns come back in order to
-//!    where they came from. While one batch is built, the two before are copied out and the next is copied in. With
-//!    only one being copied out, its copies would end before the tree is built, and the bus would idle until the next
-//!    begin.
+//! 1. The host counts the points of cells, and divides cells with many points, until each has few ([`cells`]).
+//! 2. Cells that follow each other in the order of codes make a batch of as many points as the budget allows.
+//!    [`scatter`] moves the points of every batch, in the order as given, to their range in the tree's columns. So the
+//!    build takes only two bytes of host memory a point in addition to the tree's own columns.
+//! 3. The device builds the tree over each batch, by the same steps as [`build()`](super::build()), and the columns
+//!    come back in order to the same place. While the device builds one batch, the two previous batches are copied out
+//!    and the next is copied in. With only one being copied out, its copies would end before the build, and the bus
+//!    would idle.
 //! 4. The nodes of all batches, level by level, are the tree's. The host completes them from the part that the device
-//!    returns ([`join`]). A cell that batches share is a node of each of them, and one of the tree.
+//!    returns ([`join`]). A cell that several batches share is a node of each batch, but one node of the tree.
 //!
-//! A batch knows the cells that it begins and ends with. It divides the cells above them as the whole tree does, even a
-//! cell of which it has too few points. Every other cell has all of its points in the batch or none. So the batch's
-//! nodes are those of the whole tree over its points.
+//! A batch knows the cells that it begins and ends with. It divides the cells above these as the whole tree does, even
+//! if it has few points of such a cell. Every other cell has all of its points in the batch or none. So the batch's
+//! nodes equal the whole tree's nodes over its points.
 
 mod cells;
 mod code;

@@ -1,9 +1,9 @@
 //! Points brought together by batches.
 //!
 //! Each thread takes one piece of the points after the other. Each piece has its own range in every batch, so the order
-//! is the same on any number of cores. Consecutive points go to different batches: written one by one, each would bring
-//! its line of memory into the cache and push another out. So a piece's points for a batch wait until each column has
-//! some full lines, which then go to memory whole and past the caches.
+//! is the same on any number of cores. Consecutive points go to different batches. Written one by one, each would load
+//! its line of memory into the cache and evict another. So a piece's points for a batch wait until each column has some
+//! full lines, which then go to memory whole and past the caches.
 
 use std::ops::Range;
 

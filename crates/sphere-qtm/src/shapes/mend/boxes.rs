@@ -37,7 +37,7 @@ impl Extent {
     }
 }
 
-/// A tree of boxes, halved along their longest side down to a few.
+/// A tree of boxes: each node halves its boxes along the longest side, down to a few.
 pub struct Boxes {
     nodes: Vec<Node>,
     /// The boxes and their numbers, those of a node side by side.
@@ -80,7 +80,7 @@ impl Boxes {
         self.divide(first + half, end);
     }
 
-    /// Passes the numbers of all wanted boxes to `take`. A box around a wanted one must be wanted as well.
+    /// Passes the numbers of all wanted boxes to `take`. If a box is wanted, every box around it must be wanted too.
     pub fn visit(&self, wanted: &dyn Fn(&Extent) -> bool, take: &mut dyn FnMut(usize)) {
         if !self.nodes.is_empty() {
             self.visit_node(0, wanted, take);

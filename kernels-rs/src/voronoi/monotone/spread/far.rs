@@ -1,5 +1,5 @@
 //! Finds the winners of a span whose sites are far or many. Costs and rows are compared separately, since keys of 32
-//! bits do not hold them. The plan is that of [near walks](super::close_sites), four rows at a time.
+//! bits do not hold them. The plan is the same as for [near walks](super::close_sites), four rows at a time.
 
 use super::outputs::Output;
 use super::span::{Span, SpanPart};

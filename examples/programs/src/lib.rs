@@ -15,3 +15,4 @@ pub mod scale;
 pub mod stages;
 pub mod systems;
 pub mod units;
+pub mod tally;

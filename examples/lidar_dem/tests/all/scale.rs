@@ -481,6 +481,30 @@ fn tiles_of_points_with_gaps_have_the_heights_of_one_run() {
         succeeds(folder, &[&part]);
         let rows = whole.chunks_exact(width).skip(204).take(24).flat_map(|row| &row[52..84]);
         let part = values(folder, "part.tif");
+/// Each band of a merge has its range in the report, and a band without values is said, as of a direct run.
+#[test]
+fn a_merge_says_the_range_of_each_band() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    std::fs::write(folder.join("a.las"), Las::new(Las::lattice(0.0, 0.0, 40)).bytes()).unwrap();
+    // Far cells have no point within one cell.
+    for (bounds, is_nodata) in [("2,2,34,34", false), ("60,60,92,92", true)] {
+        let bounds = format!("--bounds={bounds}");
+        let surface = ["a.las", "--value", "z,intensity", "--max-distance", "1", &bounds];
+        let plan = ["plan", "--tile-size", "16", "--overwrite"];
+        succeeds(folder, &[&plan, &surface]);
+        succeeds(folder, &[&["run", "plan.json", "--all", "--device", "cpu"]]);
+        let merge = ["merge", "plan.json", "-o", "tiles.tif", "--overwrite"];
+        let said = succeeds(folder, &[&merge]);
+        let nothing = said.matches("none: every cell is NODATA").count();
+        assert_eq!(nothing, if is_nodata { 2 } else { 0 }, "{said}");
+        let report = PROGRAM.json(folder, &merge);
+        for name in ["z", "intensity"] {
+            assert_eq!(report[name]["range"].is_null(), is_nodata, "{report}");
+        }
+    }
+}
+
         assert_eq!(part.len(), 32 * 24);
         assert_eq!(rows.zip(&part).find(is_off), None, "{what}");
     }

@@ -6,6 +6,7 @@ use anyhow::{Context, Result, bail, ensure};
 use geo_io::{Crs, Georeference};
 use gpu_core::{Bounds, GridSpec};
 use programs::args::PointArgs;
+use programs::cloud::NoPoints;
 use programs::units;
 
 use crate::lattice::Lattice;
@@ -80,13 +81,14 @@ impl Asked {
         Ok(Self { lattice: Some(lattice), bounds: Some(grid.bounds()), template })
     }
 
-    /// What went wrong with the points of its ground, with the option that says which that is.
+    /// What went wrong with the points of its ground, with the option that says which that is. If no point lies there
+    /// because the template has another coordinate system, the error says that instead.
     pub fn explained(&self, error: anyhow::Error) -> anyhow::Error {
-        match &self.template {
-            Some((name, _)) => {
-                error.context(format!("--template {name} is the ground of --bounds"))
-            }
-            None => error,
+        let Some((name, _)) = &self.template else { return error };
+        let of_points = error.downcast_ref().and_then(|none: &NoPoints| none.crs.clone());
+        match self.crs(of_points) {
+            Err(difference) => difference,
+            Ok(_) => error.context(format!("--template {name} is the ground of --bounds")),
         }
     }
 

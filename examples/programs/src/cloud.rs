@@ -246,9 +246,9 @@ impl Cloud {
         let sum = |of: fn(&Tally) -> u64| self.tallies.iter().map(of).sum::<u64>();
         let read = sum(|t| t.read);
         ensure!(read > 0, "{}", without_points(paths));
-        match &args.classes {
+        let reason = match &args.classes {
             Some(list) if sum(|t| t.dropped_class) == read => {
-                bail!("none of the {read} points has a class of {:?}", list.0)
+                format!("none of the {read} points has a class of {:?}", list.0)
             }
             _ => {
                 let mut dropped = Tally::default();
@@ -256,9 +256,10 @@ impl Cloud {
                 let dropped =
                     dropped_in_words(&dropped).map(|(count, _, why)| format!("{count} {why}"));
                 let dropped: Vec<_> = dropped.collect();
-                bail!("none of the {read} points remains: {}", dropped.join(", "))
+                format!("none of the {read} points remains: {}", dropped.join(", "))
             }
-        }
+        };
+        Err(NoPoints { reason, crs: self.crs.clone() }.into())
     }
 
     /// Refuses points if none lies within the bounds, which follow from `--bounds`.
@@ -272,10 +273,13 @@ impl Cloud {
         };
         match parallel::first(self.x.len(), FINE, is_within) {
             Some(_) => Ok(()),
-            None => bail!(
-                "none of the {} points lies in --bounds and passes --classes and --returns",
-                self.x.len()
-            ),
+            None => {
+                let reason = format!(
+                    "none of the {} points lies in --bounds and passes --classes and --returns",
+                    self.x.len()
+                );
+                Err(NoPoints { reason, crs: self.crs.clone() }.into())
+            }
         }
     }
 
@@ -387,9 +391,6 @@ impl Cloud {
 
     /// Returns a note, if some points lie so far from nearly all others that most of their rectangle is empty. The
     /// note has their number, the place of the farthest one, and the `--bounds` that hold the others.
-    ///
-    /// The rectangle of the others leaves out the outermost hundredth of a sample of the points on each side, at least
-    /// one point. If 100 points are spread evenly it has nine tenths of the area, of 20 points three quarters.
     pub fn note_on_strays(&self) -> Option<String> {
         let step = self.x.len().div_ceil(SAMPLE).max(1);
         let sample =
@@ -461,6 +462,15 @@ pub(crate) fn rounded(b: &Bounds) -> Option<Bounds> {
         max_x,
         max_y,
     })
+}
+
+/// No point is left of those that were read. It is the cause of an error.
+#[derive(Debug, thiserror::Error)]
+#[error("{reason}")]
+pub struct NoPoints {
+    reason: String,
+    /// The coordinate system of the points.
+    pub crs: Option<Crs>,
 }
 
 /// Says that there are no points in some files.

@@ -210,11 +210,14 @@ fn grids_that_contradict_or_are_none_are_named() {
         write_template(folder.path(), name, &at(transform));
     }
     write_template(folder.path(), "zone.tif", &place(Some("EPSG:26911")));
+    let far_zone =
+        Georeference { crs: place(Some("EPSG:26911")).crs, ..at([0.0, 0.7, 0.0, 0.0, 0.0, -0.7]) };
+    write_template(folder.path(), "far-zone.tif", &far_zone);
     std::fs::write(folder.path().join("text.tif"), "no raster").unwrap();
     std::fs::write(folder.path().join("t.png"), "no raster").unwrap();
     let bounds = "--bounds=634000,850960,634040,851000";
     let template = |name: &'static str| ["--template", name];
-    let cases: [(&[&str], &[&str]); 16] = [
+    let cases: [(&[&str], &[&str]); 17] = [
         (&template("missing.tif"), &["--template", "missing.tif"]),
         (&template("text.tif"), &["--template", "text.tif"]),
         (&template("t.png"), &["--template", "t.png", ".tif"]),
@@ -222,6 +225,11 @@ fn grids_that_contradict_or_are_none_are_named() {
         (&template("mirrored.tif"), &["--template mirrored.tif", "mirrored"]),
         (&template("oblong.tif"), &["--template oblong.tif", "0.7 x 0.8", "square"]),
         (&template("far.tif"), &["--template far.tif", "none of the 6000 points"]),
+        // Where no point lies on its ground, the systems come first.
+        (
+            &["--template", "far-zone.tif", "--crs", "EPSG:26910"],
+            &["--template far-zone.tif", "EPSG:26911", "EPSG:26910", "--crs"],
+        ),
         (
             &["--template", "zone.tif", "--crs", "EPSG:26910"],
             &["--template zone.tif", "EPSG:26911", "EPSG:26910", "--crs"],

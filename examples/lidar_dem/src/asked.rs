@@ -10,7 +10,7 @@ use programs::cloud::NoPoints;
 use programs::units;
 
 use crate::lattice::Lattice;
-use crate::size::{Size, cell_of};
+use crate::size::cell_of;
 use crate::surface::SurfaceArgs;
 
 /// What is known of the grid before any point is read.
@@ -39,10 +39,8 @@ impl Asked {
             let lattice = surface.resolution.map(Lattice::of_multiples);
             return Ok(Self { lattice, bounds, template: None });
         };
-        let Size(columns, rows) = size;
-        let bounds = bounds.with_context(|| {
-            format!("--size {columns},{rows}: give --bounds too, the ground to divide")
-        })?;
+        let bounds = bounds
+            .with_context(|| format!("--size {size}: give --bounds too, the ground to divide"))?;
         let cell = cell_of(size, &bounds, surface.resolution)?;
         let lattice = Some(Lattice { anchor: [bounds.min_x, bounds.max_y], cell });
         Ok(Self { lattice, bounds: Some(bounds), template: None })

@@ -95,7 +95,7 @@ const KROVAK: Names = &[
 ];
 
 /// Methods of WKT 1: their names there, code and name, and what their parameters are.
-const METHODS: [(&str, u16, &str, Names); 22] = [
+const METHODS: [(&str, u16, &str, Names); 23] = [
     ("transverse_mercator", 9807, "Transverse Mercator", NATURAL),
     ("gauss_kruger", 9807, "Transverse Mercator", NATURAL),
     (
@@ -131,10 +131,12 @@ const METHODS: [(&str, u16, &str, Names); 22] = [
         OBLIQUE_B,
     ),
     ("krovak", 9819, "Krovak", KROVAK),
+    (KROVAK_NORTH_UP, 1041, "Krovak (North Orientated)", KROVAK),
     ("polyconic", 9818, "American Polyconic", NATURAL),
     ("cylindrical_equal_area", 9835, "Lambert Cylindrical Equal Area", NATURAL),
 ];
 
+const KROVAK_NORTH_UP: &str = "krovak of easting and northing";
 const PSEUDO_MERCATOR: &str = "mercator_auxiliary_sphere";
 const POLAR: &str = "polar_stereographic";
 const POLAR_OF_PARALLEL: &str = "polar_stereographic of a parallel";
@@ -351,6 +353,7 @@ fn projection_of(node: &Node<'_>, length: &Value, angle: &Value) -> Option<Value
         node.child(&["EXTENSION"]).is_some_and(|part| part.inside.contains("+nadgrids=@null"));
     let word = match stated.as_str() {
         "mercator_1sp" if is_pseudo => PSEUDO_MERCATOR,
+        "krovak" if node.is_krovak_north_up(node) => KROVAK_NORTH_UP,
         POLAR if value("latitude_of_origin").is_some_and(|at| at.abs() < 90.0) => POLAR_OF_PARALLEL,
         // Esri has one name for both.
         "lambert_conformal_conic" if value("standard_parallel_2").is_some() => {
@@ -364,7 +367,10 @@ fn projection_of(node: &Node<'_>, length: &Value, angle: &Value) -> Option<Value
         let code = names.iter().find(|(name, _)| *name == own).map(|(_, code)| *code);
         let Some(code) = code else {
             // What changes nothing is left out.
-            let is_nothing = value == 0.0 || own == "scale_factor" && value == 1.0;
+            let is_direction = ["x_scale", "y_scale", "xy_plane_rotation"].contains(&own.as_str());
+            let is_nothing = value == 0.0
+                || own == "scale_factor" && value == 1.0
+                || *names == KROVAK && is_direction;
             return is_nothing.then_some(Value::Null);
         };
         let name = PARAMETERS.iter().chain(&RARE).find(|(of, _)| *of == code)?.1;
@@ -585,6 +591,8 @@ mod tests {
             "EPSG:5498",
             "EPSG:32661",
             "EPSG:27572",
+            "EPSG:5513",
+            "EPSG:5514",
         ] {
             let crs = Crs::parse(text).unwrap();
             let json = crs.projjson().unwrap_or_else(|| panic!("{text}"));

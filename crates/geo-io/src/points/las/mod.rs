@@ -64,9 +64,6 @@ const SMALL: u64 = 1 << 20;
 /// The same of a compressed file.
 const SMALL_COMPRESSED: u64 = 1 << 18;
 
-/// How a note begins about a file whose chunks are not known.
-const ONE_CORE: &str = "its points were decoded by one core";
-
 /// Reads a LAS or LAZ file; which of the two it is, its header says.
 pub(crate) fn read(
     path: &Path,
@@ -427,7 +424,7 @@ impl LasFile {
                 reason
             }
         };
-        cloud.notes.push(format!("{ONE_CORE}: {reason}"));
+        cloud.notes.push(format!("its points were decoded by one core: {reason}"));
         // With its chunk table a file has all of its bytes: what ends early then is damaged.
         let judged = |error: Error| match error {
             Error::Truncated { found, .. } if is_whole => {
@@ -486,17 +483,18 @@ impl LasFile {
         keep.hand_on(cloud, is_last)
     }
 
-    /// Refuses a file that ends before its last point, as far as that shows without decoding. Of other files returns
-    /// the notes on chunks that a reader of the points would give.
+    /// Refuses a file that ends before its last point. Of other files returns the notes on chunks that a reader of the
+    /// points would give. If only a decoder can tell where chunks end, this decodes all points.
     fn notes_on_chunks(&self, path: &Path) -> Result<Vec<String>> {
         let mut notes = Vec::new();
         match &self.laz {
             None => self.require_records(path)?,
-            Some(laz) if self.points > 0 => {
-                if let Err(reason) = self.chunks(laz, &mut notes) {
-                    self.require_chunks(path, laz)?;
-                    notes.push(format!("{ONE_CORE}: {reason}"));
-                }
+            Some(laz) if self.points > 0 && self.chunks(laz, &mut notes).is_err() => {
+                let none = Filter { classes: Some(Vec::new()), ..Filter::default() };
+                let mut cloud = PointCloud::of_las(0, 0, &none);
+                let mut keep = Keep::All { at_once: 1, is_checked: false };
+                self.read_points(path, &none, &gpu_core::Silent, (&mut cloud, &mut keep))?;
+                notes = cloud.notes;
             }
             Some(_) => {}
         }

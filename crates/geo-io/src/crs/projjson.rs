@@ -296,7 +296,12 @@ fn axes(node: &Node<'_>, unit: &Value, names: [&str; 2]) -> Vec<Value> {
         let word = axes.get(i)?.word(1)?.to_ascii_lowercase();
         ["east", "north", "west", "south"].into_iter().find(|way| *way == word)
     };
-    let default = ["east", "north"];
+    let projection = node.child(&["PROJECTION"]).and_then(|projection| projection.name());
+    let is_krovak = projection.is_some_and(|name| name.eq_ignore_ascii_case("Krovak"));
+    let default = match is_krovak && !node.is_krovak_north_up(node) {
+        true => ["south", "west"],
+        false => ["east", "north"],
+    };
     (0..2)
         .map(|i| {
             let way = if axes.len() == 2 { way(i) } else { None }.unwrap_or(default[i]);

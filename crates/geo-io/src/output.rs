@@ -78,8 +78,9 @@ impl<'a, P: AsRef<Path> + ?Sized> From<&'a P> for Output<'a> {
 /// ```
 ///
 /// # Errors
-/// [`Error::NoFolder`] where the folder is missing, [`Error::Exists`] for a file that must stay, [`Error::Write`]
-/// otherwise.
+/// - [`Error::NoFolder`]: the folder is missing.
+/// - [`Error::Exists`]: the file exists and must stay.
+/// - [`Error::Write`]: the file is read-only, or another error.
 pub fn check_output<'a>(output: impl Into<Output<'a>>) -> Result<()> {
     let output = output.into();
     if output.path.as_os_str() == "-" {
@@ -193,6 +194,9 @@ impl Pending {
         let place = place(path)?;
         if existing == Existing::Refuse && place.exists() {
             return Err(Error::Exists { path: path.to_owned() });
+        }
+        if existing == Existing::Replace {
+            files::require_replaceable(&place).map_err(|e| failed(path, e))?;
         }
         let unfinished = Unfinished::beside(&place).map_err(|e| failed(path, e))?;
         Ok(Self { unfinished, place, path: path.to_owned(), existing })
@@ -316,6 +320,30 @@ mod tests {
         }
         assert_eq!(std::fs::read(&path).unwrap(), b"old");
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_read_only_output_is_refused_before_the_work_and_may_stay_the_same() {
+        let folder = tempfile::tempdir().unwrap();
+        let (file, store) = (folder.path().join("out.bin"), folder.path().join("out.zarr"));
+        write(Output::from(&file), b"old").unwrap();
+        std::fs::create_dir(&store).unwrap();
+        std::fs::write(store.join("zarr.json"), b"{}").unwrap();
+        let set = |path: &Path, is_read_only: bool| {
+            let mut rights = std::fs::metadata(path).unwrap().permissions();
+            rights.set_readonly(is_read_only);
+            std::fs::set_permissions(path, rights).unwrap();
+        };
+        for path in [&file, &store] {
+            check_output(path).unwrap();
+            set(path, true);
+            let error = check_output(path).unwrap_err().to_string();
+            let words = [path.to_str().unwrap(), "read-only", "chmod u+w"];
+            assert!(words.iter().all(|word| error.contains(word)), "{error}");
+        }
+        write(Output { path: &file, existing: Existing::KeepSame }, b"old").unwrap();
+        assert_eq!(std::fs::read(&file).unwrap(), b"old");
+        [&file, &store].iter().for_each(|path| set(path, false));
     }
 
     #[test]

@@ -38,7 +38,8 @@ const BUFFER: usize = 1 << 20;
 /// gives. It writes directly to a pipe or a device.
 ///
 /// # Errors
-/// The errors of `fill` and of writing. After an error, the old file is unchanged.
+/// - The errors of `fill` and of writing. After an error, the old file is unchanged.
+/// - [`ErrorKind::PermissionDenied`]: the existing file is read-only.
 ///
 /// # Example
 /// ```
@@ -59,9 +60,42 @@ pub fn replace(path: &Path, fill: impl FnOnce(&mut BufWriter<File>) -> Result<()
         fill(&mut writer)?;
         return end(writer);
     }
-    let mut unfinished = Unfinished::beside(&place(path)?)?;
+    let place = place(path)?;
+    require_replaceable(&place)?;
+    let mut unfinished = Unfinished::beside(&place)?;
     fill(unfinished.writer())?;
     unfinished.finish(true)
+}
+
+/// Refuses to replace a read-only file or folder. Renaming over it would work, and so would writing as root, but its owner
+/// made it read-only to keep it.
+///
+/// # Errors
+/// [`ErrorKind::PermissionDenied`]: the file or folder is read-only. A path without a file is not an error.
+///
+/// # Example
+/// ```
+/// # fn main() -> std::io::Result<()> {
+/// use gpu_core::files::require_replaceable;
+///
+/// let path = std::env::temp_dir().join(format!("tessera-kept-{}.txt", std::process::id()));
+/// assert!(require_replaceable(&path).is_ok());
+/// std::fs::write(&path, "kept")?;
+/// let mut rights = std::fs::metadata(&path)?.permissions();
+/// rights.set_readonly(true);
+/// std::fs::set_permissions(&path, rights)?;
+/// assert!(require_replaceable(&path).is_err());
+/// # std::fs::remove_file(&path)
+/// # }
+/// ```
+pub fn require_replaceable(place: &Path) -> Result<()> {
+    match fs::metadata(place) {
+        Ok(about) if about.permissions().readonly() => Err(Error::new(
+            ErrorKind::PermissionDenied,
+            "it is read-only, so it is not replaced: make it writable (chmod u+w) or give another name",
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// The folder for a file does not exist. [`place`] and [`Unfinished::beside`] return it as the cause of an [`Error`].
@@ -195,12 +229,16 @@ impl Unfinished {
     /// # Errors
     /// - The errors of writing.
     /// - [`ErrorKind::AlreadyExists`]: a file of that name was kept.
+    /// - [`ErrorKind::PermissionDenied`]: a file of that name is read-only.
     pub fn finish(mut self, may_replace: bool) -> Result<()> {
         if let Some(writer) = self.writer.take() {
             end(writer)?;
         }
         match may_replace {
-            true => fs::rename(&self.path, &self.place)?,
+            true => {
+                require_replaceable(&self.place)?;
+                fs::rename(&self.path, &self.place)?
+            }
             false => rename_to_new(&self.path, &self.place)?,
         }
         self.is_there = false;
@@ -472,6 +510,50 @@ mod tests {
         new(b"first").unwrap();
         assert_eq!(new(b"second").unwrap_err().kind(), ErrorKind::AlreadyExists);
         assert_eq!((fs::read(&path).unwrap(), names(folder.path()).len()), (b"first".to_vec(), 1));
+    }
+
+    #[test]
+    fn a_read_only_file_or_folder_is_not_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let (file, store) = (place(&at("a")).unwrap(), at("b"));
+        let new_file = || {
+            let mut new = Unfinished::beside(&file).unwrap();
+            new.writer().write_all(b"new").unwrap();
+            new.finish(true)
+        };
+        let new_store = || {
+            let new = UnfinishedFolder::beside(&store).unwrap();
+            new.add("c".as_ref(), b"new").unwrap();
+            new.finish(true)
+        };
+        save(&file, b"old").unwrap();
+        fs::create_dir(&store).unwrap();
+        let set = |path: &Path, is_read_only: bool| {
+            let mut rights = fs::metadata(path).unwrap().permissions();
+            rights.set_readonly(is_read_only);
+            fs::set_permissions(path, rights).unwrap();
+        };
+        [&file, &store].iter().for_each(|path| set(path, true));
+        let mut is_filled = false;
+        let early = replace(&file, |_| {
+            is_filled = true;
+            Ok(())
+        });
+        assert!(!is_filled, "it is refused before the work");
+        for refused in [early, new_file(), new_store()] {
+            let error = refused.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::PermissionDenied);
+            assert!(error.to_string().contains("read-only") && error.to_string().contains("chmod"));
+        }
+        assert_eq!(
+            (fs::read(&file).unwrap(), names(folder.path())),
+            (b"old".to_vec(), vec!["a".into(), "b".into()])
+        );
+        [&file, &store].iter().for_each(|path| set(path, false));
+        new_file().unwrap();
+        new_store().unwrap();
+        assert_eq!(fs::read(&file).unwrap(), b"new");
     }
 
     #[test]

@@ -88,7 +88,10 @@ fn run(args: &Args) -> Result<()> {
     report.field("raster", raster);
     notes.iter().for_each(|note| report.note(note));
     report.device(&device, args.run.device);
-    report_distances(&mut report, &diagram);
+    let distances = diagram.distance.as_ref().map_or(&[][..], |distance| distance.values());
+    let (most, without) = largest(distances);
+    let has_any = without < distances.len() as u64;
+    report_distances(&mut report, has_any.then_some(most), without);
     let crs = place.as_ref().and_then(|place| place.crs.as_ref());
     if let Some(crs) = crs {
         report.line("system", crs);
@@ -176,14 +179,15 @@ fn params(args: &Args) -> Params {
     if args.wants_nearest() { params.nearest() } else { params }
 }
 
-/// The largest distance, and how many pixels have none.
-fn report_distances(report: &mut Report, diagram: &Diagram) {
-    let values = diagram.distance.as_ref().map_or(&[][..], |distance| distance.values());
-    let (largest, without) = largest(values);
-    let most = Shortest(largest);
-    match without {
-        0 => report.line("distances", format_args!("up to {most}")),
-        _ => {
+/// Says the largest distance, which is `None` if no pixel has one, and how many pixels have none.
+fn report_distances(report: &mut Report, largest: Option<f32>, without: u64) {
+    let most = largest.map(Shortest);
+    match (most, without) {
+        (None, _) => {
+            report.line("distances", format_args!("none: all {without} pixels lack a site"))
+        }
+        (Some(most), 0) => report.line("distances", format_args!("up to {most}")),
+        (Some(most), _) => {
             report.line("distances", format_args!("up to {most}, {without} pixels without a site"))
         }
     }

@@ -2,11 +2,11 @@
 
 use anyhow::{Result, bail, ensure};
 use gpu_core::{Bounds, GridSpec, Shortest};
-use programs::args::Extent;
+use programs::args::{Extent, Size};
 use programs::edges::in_cells;
 use programs::units::round;
 
-use crate::surface::{Size, SurfaceArgs};
+use crate::surface::SurfaceArgs;
 
 /// About how many cells the longer side has if the user gives no size.
 const DEFAULT_SIDE: f64 = 512.0;
@@ -77,10 +77,8 @@ fn exact(b: Bounds, size: Size) -> Result<GridSpec> {
         sizes => format!("use --size {}, or ", sizes.join(" or ")),
     };
     bail!(
-        "--size {}x{} over --bounds makes cells of {wide} x {tall}, but cells must be square: \
-         {fitting}give --resolution in place of --size",
-        size.width,
-        size.height
+        "--size {size} over --bounds makes cells of {wide} x {tall}, but cells must be square: \
+         {fitting}give --resolution in place of --size"
     )
 }
 
@@ -98,10 +96,8 @@ fn around(b: Bounds, size: Size, is_sphere: bool) -> Result<GridSpec> {
         let most = 1.0 + 1e-12;
         ensure!(
             wide <= 2.0 * HALF_TURN * most && tall <= 2.0 * POLE * most,
-            "--size {}x{}: cells of {cell} degrees reach beyond a pole, or more than once around \
+            "--size {size}: cells of {cell} degrees reach beyond a pole, or more than once around \
              the globe; --size {}x{} fits",
-            size.width,
-            size.height,
             columns.min((2.0 * HALF_TURN / cell * most).floor()),
             rows.min((2.0 * POLE / cell * most).floor())
         );

@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use geo_io::Crs;
 use gpu_core::Shortest;
 use idw::{Adaptive, Kernel, KernelShape, Params, Surface};
-use programs::args::{Columns, Extent, fraction, positive};
+use programs::args::{Columns, Extent, Size, fraction, positive};
 use programs::units::{note_on_degrees, require_degrees};
 use serde::{Deserialize, Serialize};
 
@@ -249,29 +249,6 @@ fn radius(text: &str) -> Result<f64, String> {
     positive(text).map_err(|reason| format!("{reason}; leave out --radius to use all points"))
 }
 
-/// `--size`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Size {
-    /// Columns.
-    pub width: u32,
-    /// Rows.
-    pub height: u32,
-}
-
-impl FromStr for Size {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let parts = text.split_once(['x', 'X']);
-        let numbers =
-            parts.and_then(|(w, h)| Some((w.trim().parse().ok()?, h.trim().parse().ok()?)));
-        match numbers {
-            Some((width, height)) if width > 0 && height > 0 => Ok(Self { width, height }),
-            _ => Err("expected two positive numbers, as 640x480".to_owned()),
-        }
-    }
-}
-
 /// `--per-quadrant`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quadrants {
@@ -301,11 +278,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_and_quadrants_are_parsed_and_refused() {
-        assert_eq!("640x480".parse(), Ok(Size { width: 640, height: 480 }));
-        for bad in ["", "640", "0x5", "5x", "-1x3", "axb"] {
-            assert!(bad.parse::<Size>().is_err(), "{bad:?} was taken");
-        }
+    fn quadrants_are_parsed_and_refused() {
         assert_eq!("1, 4".parse(), Ok(Quadrants { min: 1, max: 4 }));
         assert_eq!("2,0".parse(), Ok(Quadrants { min: 2, max: 0 }));
         for bad in ["", "1", "5,4", "a,b", "1,2,3"] {

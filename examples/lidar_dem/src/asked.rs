@@ -6,10 +6,11 @@ use anyhow::{Context, Result, bail, ensure};
 use geo_io::{Crs, Georeference};
 use gpu_core::{Bounds, GridSpec};
 use programs::args::PointArgs;
+use programs::cloud::NoPoints;
 use programs::units;
 
 use crate::lattice::Lattice;
-use crate::size::{Size, cell_of};
+use crate::size::cell_of;
 use crate::surface::SurfaceArgs;
 
 /// What the options tell about the grid, before any point is read.
@@ -38,9 +39,8 @@ impl Asked {
             let lattice = surface.resolution.map(Lattice::of_multiples);
             return Ok(Self { lattice, bounds, template: None });
         };
-        let Size(columns, rows) = size;
         let bounds = bounds.with_context(|| {
-            format!("--size {columns},{rows} divides the ground of --bounds: give --bounds too")
+            format!("--size {size} divides the ground of --bounds: give --bounds too")
         })?;
         let cell = cell_of(size, &bounds, surface.resolution)?;
         let lattice = Some(Lattice { anchor: [bounds.min_x, bounds.max_y], cell });
@@ -82,13 +82,14 @@ impl Asked {
         Ok(Self { lattice: Some(lattice), bounds: Some(grid.bounds()), template })
     }
 
-    /// What went wrong with the points of its ground, with the option that says which that is.
+    /// What went wrong with the points of its ground, with the option that says which that is. If no point lies there
+    /// because the template has another coordinate system, the error says that instead.
     pub fn explained(&self, error: anyhow::Error) -> anyhow::Error {
-        match &self.template {
-            Some((name, _)) => {
-                error.context(format!("--template {name} gives the ground of the DEM, and so does --bounds: give one of them"))
-            }
-            None => error,
+        let Some((name, _)) = &self.template else { return error };
+        let of_points = error.downcast_ref().and_then(|none: &NoPoints| none.crs.clone());
+        match self.crs(of_points) {
+            Err(difference) => difference,
+            Ok(_) => error.context(format!("the ground is that of --template {name}")),
         }
     }
 

@@ -1,42 +1,23 @@
 //! The cells that `--size` defines.
 
-use std::str::FromStr;
-
 use anyhow::{Result, ensure};
 use gpu_core::Bounds;
-
-/// The columns and rows in `--size`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Size(pub u32, pub u32);
-
-impl FromStr for Size {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let side = |word: &str| {
-            let side = word.trim().parse().ok().filter(|&side: &u32| side > 0);
-            side.ok_or_else(|| format!("\"{word}\" is not a whole number from 1 up"))
-        };
-        match text.split(',').collect::<Vec<_>>()[..] {
-            [width, height] => Ok(Self(side(width)?, side(height)?)),
-            _ => Err("expected columns and rows, such as 1000,800".to_owned()),
-        }
-    }
-}
+use programs::args::Size;
 
 /// The side of cells if this many columns and rows divide the bounds.
 ///
 /// # Errors
 /// The cells are not square, or differ from the resolution.
-pub fn cell_of(Size(columns, rows): Size, b: &Bounds, resolution: Option<f64>) -> Result<f64> {
+pub fn cell_of(size: Size, b: &Bounds, resolution: Option<f64>) -> Result<f64> {
+    let Size { width: columns, height: rows } = size;
     let (width, height) = (b.max_x - b.min_x, b.max_y - b.min_y);
     let (across, down) = (width / f64::from(columns), height / f64::from(rows));
-    let size = format!("--size {columns},{rows} with --bounds");
+    let size = format!("--size {size} with --bounds");
     // A thousandth of a cell over the whole side.
     let is_same = |side: f64, cells: u32| (side - across).abs() * f64::from(cells) <= 1e-3 * across;
     ensure!(
         is_same(down, rows),
-        "{size} makes cells of {across} x {down}, which are not square: use --size {columns},{}",
+        "{size} makes cells of {across} x {down}, which are not square: use --size {columns}x{}",
         (height / across).round().max(1.0)
     );
     if let Some(resolution) = resolution {
@@ -59,11 +40,8 @@ mod tests {
         assert!((of("200, 100", None).unwrap() - 0.5).abs() < 1e-12);
         assert!(of("200,100", Some(0.5)).is_ok());
         let error = of("200,80", None).unwrap_err().to_string();
-        assert!(error.contains("not square: --size 200,100"), "{error}");
+        assert!(error.contains("not square: --size 200x100"), "{error}");
         let error = of("200,100", Some(1.0)).unwrap_err().to_string();
         assert!(error.contains("--resolution 1"), "{error}");
-        for bad in ["", "5", "5,0", "5,-1", "5,1.5", "1,2,3"] {
-            assert!(bad.parse::<Size>().is_err(), "{bad:?} was taken");
-        }
     }
 }

@@ -6,13 +6,12 @@ use anyhow::{Result, bail, ensure};
 use clap::Args;
 use gpu_core::ValueRange;
 use nni_grid::{Duplicates, Fill, Method, Params, Weights};
-use programs::args::{HEIGHT, number, positive, value_name};
+use programs::args::{HEIGHT, Size, number, positive, value_name};
 use programs::cloud::Cloud;
 
 use crate::dsm::keep_highest;
 use crate::lattice::Lattice;
 use crate::layer::{ABOVE, Layer};
-use crate::size::Size;
 
 /// How the surface through the points is made.
 #[derive(Args, Clone, Debug)]
@@ -23,7 +22,7 @@ pub struct SurfaceArgs {
     pub resolution: Option<f64>,
     /// Divide --bounds into this many columns and rows of square cells; their edges then need not be multiples of the
     /// side
-    #[arg(long, value_name = "W,H")]
+    #[arg(long, value_name = "WxH")]
     pub size: Option<Size>,
     /// Give the result the cells of this raster (place, side and number), and its coordinate system if the points name
     /// none. The raster's cells must be square, and its rows run east, the northernmost first

@@ -11,6 +11,7 @@ use gpu_core::{Bounds, Progress, Shortest, ValueRange};
 
 use crate::args::{PointArgs, ending};
 use crate::ground::Ground;
+use crate::middle::{Middle, SAMPLE};
 use crate::report::dropped_in_words;
 use crate::systems::{Shared, require_on_globe};
 
@@ -245,9 +246,9 @@ impl Cloud {
         let sum = |of: fn(&Tally) -> u64| self.tallies.iter().map(of).sum::<u64>();
         let read = sum(|t| t.read);
         ensure!(read > 0, "{}", without_points(paths));
-        match &args.classes {
+        let reason = match &args.classes {
             Some(list) if sum(|t| t.dropped_class) == read => {
-                bail!("none of the {read} points has a class of {:?}", list.0)
+                format!("none of the {read} points has a class of {:?}", list.0)
             }
             _ => {
                 let mut dropped = Tally::default();
@@ -255,9 +256,10 @@ impl Cloud {
                 let dropped =
                     dropped_in_words(&dropped).map(|(count, _, why)| format!("{count} {why}"));
                 let dropped: Vec<_> = dropped.collect();
-                bail!("none of the {read} points remains: {}", dropped.join(", "))
+                format!("none of the {read} points remains: {}", dropped.join(", "))
             }
-        }
+        };
+        Err(NoPoints { reason, crs: self.crs.clone() }.into())
     }
 
     /// Refuses points if none lies within the bounds, which follow from `--bounds`.
@@ -271,10 +273,13 @@ impl Cloud {
         };
         match parallel::first(self.x.len(), FINE, is_within) {
             Some(_) => Ok(()),
-            None => bail!(
-                "none of the {} points lies in --bounds and passes --classes and --returns",
-                self.x.len()
-            ),
+            None => {
+                let reason = format!(
+                    "none of the {} points lies in --bounds and passes --classes and --returns",
+                    self.x.len()
+                );
+                Err(NoPoints { reason, crs: self.crs.clone() }.into())
+            }
         }
     }
 
@@ -387,54 +392,13 @@ impl Cloud {
 
     /// Returns a note, if some points lie so far from nearly all others that most of their rectangle is empty. The
     /// note has their number, the place of the farthest one, and the `--bounds` that hold the others.
-    ///
-    /// The rectangle of the others leaves out the outermost hundredth of a sample of the points on each side, at least
-    /// one point. If 100 points are spread evenly it has nine tenths of the area, of 20 points three quarters.
     pub fn note_on_strays(&self) -> Option<String> {
-        const SAMPLE: usize = 100_000;
-        const TIMES: f64 = 20.0;
-        // Of fewer points those in the middle tell nothing of the others.
-        const FEWEST: usize = 20;
-        let all = self.bounds()?;
-        let middle = |column: &[f64]| {
-            let mut sample: Vec<f64> =
-                column.iter().step_by(column.len().div_ceil(SAMPLE)).copied().collect();
-            sample.sort_unstable_by(f64::total_cmp);
-            let last = sample.len() - 1;
-            // Of few points one on each side.
-            let outer = (0.01 * last as f64).round().max(1.0) as usize;
-            (sample[outer.min(last)], sample[last.saturating_sub(outer)])
-        };
-        let ((west, east), (south, north)) = (middle(&self.x), middle(&self.y));
-        let times =
-            (all.max_x - all.min_x) / (east - west) * ((all.max_y - all.min_y) / (north - south));
-        if self.x.len() < FEWEST || !times.is_finite() || times < TIMES {
-            return None;
-        }
-        let margin = 0.1 * (east - west).max(north - south);
-        let bounds = rounded(&Bounds {
-            min_x: west - margin,
-            min_y: south - margin,
-            max_x: east + margin,
-            max_y: north + margin,
-        })?;
-        let Bounds { min_x: a, min_y: b, max_x: c, max_y: d } = bounds;
-        let beyond = |i: usize| {
-            let (x, y) = (self.x[i], self.y[i]);
-            (a - x).max(x - c).max(b - y).max(y - d)
-        };
-        let strays = (0..self.x.len()).filter(|&i| beyond(i) > 0.0);
-        let count = strays.clone().count();
-        let farthest = strays.max_by(|&i, &j| beyond(i).total_cmp(&beyond(j)))?;
-        let (x, y) = (self.x[farthest], self.y[farthest]);
-        let [a, b, c, d] = [a, b, c, d].map(Shortest);
-        let times = if times < 1e6 { format!("{times:.0}") } else { format!("{times:.0e}") };
-        Some(format!(
-            "{count} of {} points {} far from the others, the farthest at {x} {y}: the rectangle of all has {times} times \
-             the area of that of the others, which --bounds={a},{b},{c},{d} would hold",
-            self.x.len(),
-            if count == 1 { "lies" } else { "lie" },
-        ))
+        let step = self.x.len().div_ceil(SAMPLE).max(1);
+        let sample =
+            [&self.x, &self.y].map(|column| column.iter().step_by(step).copied().collect());
+        let mut middle = Middle::of(sample, &self.bounds()?)?;
+        middle.add(&self.x, &self.y);
+        middle.note()
     }
 }
 
@@ -480,7 +444,7 @@ impl Cloud {
 
 /// Rounds bounds outwards to as few digits as people would write. On each side they grow by at most a hundredth of the
 /// longer side. `None` if floats have no such bounds.
-fn rounded(b: &Bounds) -> Option<Bounds> {
+pub(crate) fn rounded(b: &Bounds) -> Option<Bounds> {
     let side = (b.max_x - b.min_x).max(b.max_y - b.min_y);
     let least =
         [b.min_x, b.min_y, b.max_x, b.max_y].map(f64::abs).into_iter().fold(1.0, f64::max) * 1e-12;
@@ -499,6 +463,15 @@ fn rounded(b: &Bounds) -> Option<Bounds> {
         max_x,
         max_y,
     })
+}
+
+/// No point is left of the points that were read: the cause of an error.
+#[derive(Debug, thiserror::Error)]
+#[error("{reason}")]
+pub struct NoPoints {
+    reason: String,
+    /// The coordinate system of the points.
+    pub crs: Option<Crs>,
 }
 
 /// Notes which files have no points.

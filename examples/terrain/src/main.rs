@@ -74,7 +74,7 @@ fn run(args: &Args) -> Result<()> {
             Some(params) => {
                 let tally =
                     stages.run(name.word(), |progress| making.numbers(&params, progress))?;
-                tally.report(&mut report, name, args.method.unit(name));
+                tally.report(&mut report, name.word(), Some(args.method.unit(name)));
             }
             None if name.kind() == Kind::Colours => {
                 let how = (&drawing, &args.method);

@@ -6,8 +6,7 @@ use anyhow::{Context, Result};
 use geo_io::{Bands, FillRows, Georeference, Output};
 use gpu_core::{Device, Progress};
 use programs::args::{Format, RasterArgs};
-use programs::report::{Report, digits};
-use serde_json::json;
+use programs::tally::Tally;
 use terrain_grid::ProductParams;
 
 use crate::args::format;
@@ -152,62 +151,5 @@ impl Making<'_> {
             Some(error) => Err(error.context(self.name.option())),
             None => written,
         }
-    }
-}
-
-/// How many cells have a value, and the lowest and the highest.
-#[derive(Default)]
-pub struct Tally {
-    /// Rows that were counted: later passes over them are not.
-    rows: usize,
-    cells: u64,
-    known: u64,
-    range: Option<(f32, f32)>,
-}
-
-impl Tally {
-    /// Counts rows, unless they were counted before.
-    pub fn add(&mut self, first: usize, values: &[f32], width: usize) {
-        if first != self.rows {
-            return;
-        }
-        self.rows += values.len() / width;
-        self.cells += values.len() as u64;
-        for &value in values.iter().filter(|value| !value.is_nan()) {
-            let (low, high) = self.range.unwrap_or((value, value));
-            self.range = Some((low.min(value), high.max(value)));
-            self.known += 1;
-        }
-    }
-
-    /// Says the range.
-    pub fn report(&self, report: &mut Report, name: Name, unit: &str) {
-        let nodata = self.cells - self.known;
-        let share = 100.0 * nodata as f64 / self.cells.max(1) as f64;
-        match self.range {
-            Some((low, high)) => {
-                let [low, high] = digits([low.into(), high.into()], 2);
-                let text = format!("{low} to {high} ({unit}), {share:.1}% NODATA");
-                report.line(name.word(), text);
-            }
-            None => report.line(name.word(), "none: every cell is NODATA"),
-        }
-        let range = self.range.map(|(low, high)| [low, high]);
-        report.field(name.word(), json!({"range": range, "nodata_cells": nodata}));
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn rows_are_counted_once() {
-        let mut tally = Tally::default();
-        for _ in 0..3 {
-            tally.add(0, &[1.0, f32::NAN, -2.0, 4.0], 2);
-            tally.add(2, &[7.0, 3.0], 2);
-        }
-        assert_eq!((tally.cells, tally.known, tally.range), (6, 5, Some((-2.0, 7.0))));
     }
 }

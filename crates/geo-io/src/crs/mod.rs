@@ -684,6 +684,41 @@ mod tests {
 
     /// As GDAL writes systems of the list without their codes, for Esri's programs, in WKT 1 and in WKT 2.
     #[test]
+    fn krovaks_projection_is_known_by_its_axes() {
+        let all = [
+            // Without axes it runs as in GDAL.
+            (
+                5514,
+                r#"PROJCS["S-JTSK / Krovak East North",GEOGCS["S-JTSK",DATUM["System_of_the_Unified_Trigonometrical_Cadastral_Network",SPHEROID["Bessel 1841",6377397.155,299.1528128]],PRIMEM["Greenwich",0],UNIT["degree",0.0174532925199433]],PROJECTION["Krovak"],PARAMETER["latitude_of_center",49.5],PARAMETER["longitude_of_center",24.8333333333333],PARAMETER["azimuth",30.2881397527778],PARAMETER["pseudo_standard_parallel_1",78.5],PARAMETER["scale_factor",0.9999],PARAMETER["false_easting",0],PARAMETER["false_northing",0],UNIT["metre",1]]"#,
+            ),
+            (
+                5513,
+                r#"PROJCS["S-JTSK / Krovak",GEOGCS["S-JTSK",DATUM["System_of_the_Unified_Trigonometrical_Cadastral_Network",SPHEROID["Bessel 1841",6377397.155,299.1528128]],PRIMEM["Greenwich",0],UNIT["degree",0.0174532925199433]],PROJECTION["Krovak"],PARAMETER["latitude_of_center",49.5],PARAMETER["longitude_of_center",24.8333333333333],PARAMETER["azimuth",30.2881397527778],PARAMETER["pseudo_standard_parallel_1",78.5],PARAMETER["scale_factor",0.9999],PARAMETER["false_easting",0],PARAMETER["false_northing",0],UNIT["metre",1],AXIS["X",SOUTH],AXIS["Y",WEST]]"#,
+            ),
+            (
+                5513,
+                r#"PROJCS["S-JTSK_Krovak",GEOGCS["GCS_S_JTSK",DATUM["D_S_JTSK",SPHEROID["Bessel_1841",6377397.155,299.1528128]],PRIMEM["Greenwich",0.0],UNIT["Degree",0.0174532925199433]],PROJECTION["Krovak"],PARAMETER["False_Easting",0.0],PARAMETER["False_Northing",0.0],PARAMETER["Pseudo_Standard_Parallel_1",78.5],PARAMETER["Scale_Factor",0.9999],PARAMETER["Azimuth",30.28813975277778],PARAMETER["Longitude_Of_Center",24.83333333333333],PARAMETER["Latitude_Of_Center",49.5],PARAMETER["X_Scale",1.0],PARAMETER["Y_Scale",1.0],PARAMETER["XY_Plane_Rotation",0.0],UNIT["Meter",1.0]]"#,
+            ),
+            (
+                2065,
+                r#"PROJCS["S-JTSK (Ferro) / Krovak",GEOGCS["S-JTSK (Ferro)",DATUM["System_of_the_Unified_Trigonometrical_Cadastral_Network_Ferro",SPHEROID["Bessel 1841",6377397.155,299.1528128]],PRIMEM["Ferro",-17.66666666666667],UNIT["degree",0.0174532925199433]],PROJECTION["Krovak"],PARAMETER["latitude_of_center",49.5],PARAMETER["longitude_of_center",42.5],PARAMETER["azimuth",30.2881397527778],PARAMETER["pseudo_standard_parallel_1",78.5],PARAMETER["scale_factor",0.9999],PARAMETER["false_easting",0],PARAMETER["false_northing",0],UNIT["metre",1],AXIS["X",SOUTH],AXIS["Y",WEST]]"#,
+            ),
+        ];
+        for (code, text) in all {
+            let own = Crs::from_wkt(text).unwrap();
+            for other in [2065, 5221, 5513, 5514] {
+                let listed = Crs::parse(&format!("EPSG:{other}")).unwrap();
+                assert_eq!(listed.same_as(&own), other == code, "EPSG:{other} and {text}");
+                let json = own.projjson().unwrap();
+                let method = if [2065, 5513].contains(&code) { "9819" } else { "1041" };
+                assert!(json["conversion"]["method"].to_string().contains(method), "{json}");
+                let is_esri = text.contains("X_Scale");
+                assert!(is_esri || Crs::from_projjson(&json).unwrap().same_as(&own), "{text}");
+            }
+        }
+    }
+
+    #[test]
     fn datums_and_projections_have_several_names() {
         let all = [
             (

@@ -95,7 +95,7 @@ const KROVAK: Names = &[
 ];
 
 /// Methods of WKT 1: their names there, code and name, and what their parameters are.
-const METHODS: [(&str, u16, &str, Names); 22] = [
+const METHODS: [(&str, u16, &str, Names); 23] = [
     ("transverse_mercator", 9807, "Transverse Mercator", NATURAL),
     ("gauss_kruger", 9807, "Transverse Mercator", NATURAL),
     (
@@ -131,10 +131,12 @@ const METHODS: [(&str, u16, &str, Names); 22] = [
         OBLIQUE_B,
     ),
     ("krovak", 9819, "Krovak", KROVAK),
+    (KROVAK_NORTH_UP, 1041, "Krovak (North Orientated)", KROVAK),
     ("polyconic", 9818, "American Polyconic", NATURAL),
     ("cylindrical_equal_area", 9835, "Lambert Cylindrical Equal Area", NATURAL),
 ];
 
+const KROVAK_NORTH_UP: &str = "krovak of easting and northing";
 const PSEUDO_MERCATOR: &str = "mercator_auxiliary_sphere";
 const POLAR: &str = "polar_stereographic";
 const POLAR_OF_PARALLEL: &str = "polar_stereographic of a parallel";
@@ -295,7 +297,12 @@ fn axes(node: &Node<'_>, unit: &Value, names: [&str; 2]) -> Vec<Value> {
         let word = axes.get(i)?.word(1)?.to_ascii_lowercase();
         ["east", "north", "west", "south"].into_iter().find(|way| *way == word)
     };
-    let default = ["east", "north"];
+    let projection = node.child(&["PROJECTION"]).and_then(|projection| projection.name());
+    let is_krovak = projection.is_some_and(|name| name.eq_ignore_ascii_case("Krovak"));
+    let default = match is_krovak && !node.is_krovak_north_up(node) {
+        true => ["south", "west"],
+        false => ["east", "north"],
+    };
     (0..2)
         .map(|i| {
             let way = if axes.len() == 2 { way(i) } else { None }.unwrap_or(default[i]);
@@ -352,6 +359,7 @@ fn projection_of(node: &Node<'_>, length: &Value, angle: &Value) -> Option<Value
         node.child(&["EXTENSION"]).is_some_and(|part| part.inside.contains("+nadgrids=@null"));
     let word = match stated.as_str() {
         "mercator_1sp" if is_pseudo => PSEUDO_MERCATOR,
+        "krovak" if node.is_krovak_north_up(node) => KROVAK_NORTH_UP,
         POLAR if value("latitude_of_origin").is_some_and(|at| at.abs() < 90.0) => POLAR_OF_PARALLEL,
         // Esri has one name for both.
         "lambert_conformal_conic" if value("standard_parallel_2").is_some() => {
@@ -365,7 +373,10 @@ fn projection_of(node: &Node<'_>, length: &Value, angle: &Value) -> Option<Value
         let code = names.iter().find(|(name, _)| *name == own).map(|(_, code)| *code);
         let Some(code) = code else {
             // What changes nothing is left out.
-            let is_nothing = value == 0.0 || own == "scale_factor" && value == 1.0;
+            let is_direction = ["x_scale", "y_scale", "xy_plane_rotation"].contains(&own.as_str());
+            let is_nothing = value == 0.0
+                || own == "scale_factor" && value == 1.0
+                || *names == KROVAK && is_direction;
             return is_nothing.then_some(Value::Null);
         };
         let name = PARAMETERS.iter().chain(&RARE).find(|(of, _)| *of == code)?.1;
@@ -586,6 +597,8 @@ mod tests {
             "EPSG:5498",
             "EPSG:32661",
             "EPSG:27572",
+            "EPSG:5513",
+            "EPSG:5514",
         ] {
             let crs = Crs::parse(text).unwrap();
             let json = crs.projjson().unwrap_or_else(|| panic!("{text}"));

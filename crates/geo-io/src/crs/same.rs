@@ -218,22 +218,14 @@ impl Definition {
         self.parameters[5] = None;
     }
 
-    /// Takes Krovak's projection by its directions. Its name says them in WKT 2, axes in WKT 1, and signs of axes in Esri's.
+    /// Takes Krovak's projection by its directions. Its name says them in WKT 2.
     fn take_krovak(&mut self, list: &Node, system: &Node) {
-        if self.method != "krovak" {
-            return;
-        }
-        let sign = |part: Node| (plain(&part.name()?) == "xscale").then(|| part.number(1))?;
-        let first = system.children().find(|part| part.is("AXIS"));
-        let is_north_up = match list.children().find_map(sign) {
-            Some(sign) => {
-                self.parameters[8] = None;
-                sign < 0.0
+        if self.method == "krovak" {
+            // The angle by which Esri turns the axes.
+            self.parameters[8] = None;
+            if system.is_krovak_north_up(list) {
+                self.method = "krovaknorthorientated".to_owned();
             }
-            None => first.is_some_and(|axis| axis.inside.to_uppercase().contains("EAST")),
-        };
-        if is_north_up {
-            self.method = "krovaknorthorientated".to_owned();
         }
     }
 

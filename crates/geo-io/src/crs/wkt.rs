@@ -265,6 +265,20 @@ impl<'a> Node<'a> {
         split(self.inside).nth(number).map(|part| part.trim().trim_matches('"'))
     }
 
+    /// Whether a projected system by Krovak's projection runs east and north, and not south and west. `list` has the
+    /// parameters. Esri's signs of axes say it, and otherwise axes. Without either it runs east and north, as in GDAL.
+    pub fn is_krovak_north_up(&self, list: &Node<'_>) -> bool {
+        let sign = |part: Node<'_>| {
+            (part.word(0)?.eq_ignore_ascii_case("X_Scale")).then(|| part.number(1))?
+        };
+        let axes = self.children().filter(|part| part.is("AXIS"));
+        let mut ways = axes.filter_map(|axis| axis.word(1).map(str::to_ascii_lowercase));
+        match list.children().find_map(sign) {
+            Some(sign) => sign < 0.0,
+            None => ways.next().is_none_or(|way| way != "south"),
+        }
+    }
+
     /// Returns a number inside; the name is word 0.
     pub fn number(&self, word: usize) -> Option<f64> {
         split(self.inside).nth(word)?.trim().parse().ok()

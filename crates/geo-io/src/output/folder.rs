@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use gpu_core::files::{UnfinishedFolder, folder_of};
+use gpu_core::files::{UnfinishedFolder, folder_of, require_replaceable};
 
 use crate::output::{Existing, Output, failed};
 use crate::rasters::zarr::METADATA;
@@ -30,6 +30,7 @@ impl PendingFolder {
                     "it exists and is not a Zarr store: remove it first",
                 ));
             }
+            require_replaceable(&place).map_err(|e| failed(path, e))?;
         }
         let unfinished = UnfinishedFolder::beside(&place).map_err(|e| failed(path, e))?;
         Ok(Self { unfinished, path: path.to_owned(), existing })

@@ -5,6 +5,7 @@
 //! vertices as a damaged file claims. It returns fields of type F as f32 and whole numbers as f64, and counts deleted
 //! rows only among the fields, not among the shapes.
 
+mod encoding;
 mod fields;
 mod shapes;
 
@@ -36,8 +37,13 @@ impl Shapefile {
             crs: system.map(|path| system_of(&path)).transpose()?,
             ..About::default()
         };
-        if fields.is_none() {
-            about.notes.push("there is no .dbf beside it: its rows have no fields".to_owned());
+        match &fields {
+            Some(fields) => about
+                .notes
+                .extend(encoding::note(beside(path, "cpg").as_deref(), fields.code_page())?),
+            None => {
+                about.notes.push("there is no .dbf beside it: its rows have no fields".to_owned());
+            }
         }
         if about.crs.is_none() {
             about

@@ -170,6 +170,8 @@ fn truncated_files_name_both_counts() {
         assert!((49_999..100_000).contains(&found), "{name}: {found}");
         let text = error.to_string();
         assert!(text.contains("120000") && text.contains(&found.to_string()), "{text}");
+        // Who reads the header alone, as a plan does, hears the same.
+        assert_eq!(geo_io::read_header(&path).unwrap_err().to_string(), text);
     }
 }
 

@@ -197,6 +197,29 @@ fn chunks_are_believed_more_than_the_count_of_a_compressed_files_header() {
     }
 }
 
+/// Only a decoder tells where chunks of the older compression end.
+#[test]
+fn of_the_older_compression_a_header_tells_what_was_cut_off_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.laz");
+    let bytes = compressed(60_000, false);
+    let read = || read_points(&path, &Filter::default(), &Default::default(), &gpu_core::Silent);
+    std::fs::write(&path, &bytes[..bytes.len() * 3 / 4]).unwrap();
+    let error = read().unwrap_err().to_string();
+    assert!(error.contains("promises 60000 points, it holds "), "{error}");
+    assert_eq!(read_header(&path).unwrap_err().to_string(), error);
+    // Without its chunk table it is whole.
+    let mut whole = bytes;
+    let start = u32::from_le_bytes(whole[96..100].try_into().unwrap()) as usize;
+    whole[start..start + 8].fill(0);
+    let behind = whole.len() - 8;
+    whole[behind..].fill(0);
+    std::fs::write(&path, &whole).unwrap();
+    let notes = read().unwrap().notes;
+    assert!(notes[0].contains("decoded by one core"), "{notes:?}");
+    assert_eq!(read_header(&path).unwrap().unwrap().notes, notes);
+}
+
 #[test]
 fn of_the_older_compression_points_are_as_many_as_their_returns_if_the_header_promises_none() {
     for (count, returns, is_read) in

@@ -43,6 +43,23 @@ fn parts_that_are_missing_are_said() {
 }
 
 #[test]
+fn encodings_that_contradict_each_other_are_noted() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = written(folder.path(), &[1.5, 2.5, 3.5]);
+    let fields = path.with_extension("dbf");
+    let mut bytes = std::fs::read(&fields).unwrap();
+    std::fs::write(path.with_extension("cpg"), "UTF-8").unwrap();
+    for (byte, is_noted) in [(0, false), (201, true)] {
+        bytes[29] = byte;
+        std::fs::write(&fields, &bytes).unwrap();
+        let notes = points(&path, "value").unwrap().notes;
+        let note =
+            "its .cpg says UTF-8, and its .dbf says code page 1251: texts were read as UTF-8";
+        assert_eq!(notes.iter().any(|found| found.starts_with(note)), is_noted, "{notes:?}");
+    }
+}
+
+#[test]
 fn deleted_rows_take_their_shapes_with_them() {
     let folder = tempfile::tempdir().unwrap();
     let path = written(folder.path(), &[1.5, 2.5, 3.5]);

@@ -77,13 +77,16 @@ impl UnfinishedFolder {
     /// folder stays.
     ///
     /// # Errors
-    /// The errors of writing; [`ErrorKind::AlreadyExists`] for a folder that stays.
+    /// - The errors of writing.
+    /// - [`ErrorKind::AlreadyExists`]: a folder of that name stays.
+    /// - [`ErrorKind::PermissionDenied`]: a folder of that name is read-only.
     pub fn finish(mut self, may_replace: bool) -> Result<()> {
         sync_folders(&self.path)?;
         if fs::symlink_metadata(&self.place).is_ok() {
             if !may_replace {
                 return Err(ErrorKind::AlreadyExists.into());
             }
+            super::require_replaceable(&self.place)?;
             exchange(&self.path, &self.place)?;
         } else {
             fs::rename(&self.path, &self.place)?;

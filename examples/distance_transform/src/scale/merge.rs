@@ -9,10 +9,12 @@ use programs::args::Format;
 use programs::report::Report;
 use programs::scale::{Mosaic, require_whole};
 use programs::stages::Stages;
+use programs::tally::Tally;
 use serde_json::json;
 
 use crate::args::is_tiff;
 use crate::ground::{Index, SITES, with_sides, write_centre_rows};
+use crate::report_distances;
 use crate::scale::args::MergeArgs;
 use crate::scale::tile::{NEAREST, open, open_nearest};
 use crate::scale::{Planned, is_short, scan};
@@ -27,24 +29,30 @@ pub fn merge(args: &MergeArgs) -> Result<()> {
     stages.run("look", |_| look(args, &planned))?;
     let grid = *planned.plan.grid();
     let place = planned.recipe.place_from(0, 0)?;
+    let mut tally = Tally::default();
     stages.run("merge", |_| -> Result<()> {
         let open = |number| RasterFile::open(&planned.path_of(number, ".tif"));
         let mut mosaic = Mosaic::new(&planned.plan, &open);
+        let width = grid.width as usize;
+        let mut fill = |first: usize, rows: &mut [f32]| {
+            mosaic.fill(first, rows)?;
+            tally.add(first, rows, width);
+            Ok(())
+        };
         for path in &args.output {
             let output = Output { path, existing };
             let format = Format::of("--output", path, &FORMATS)?;
             if format == Format::Npy {
                 let mut fill = |first: usize, rows: &mut [f32]| {
-                    mosaic.fill(first, rows)?;
+                    fill(first, rows)?;
                     // What is NODATA in a GeoTIFF.
                     rows.iter_mut().filter(|v| v.is_nan()).for_each(|v| *v = f32::INFINITY);
                     Ok(())
                 };
-                let size = (grid.width as usize, grid.height as usize);
+                let size = (width, grid.height as usize);
                 geo_io::write_npy_rows(output, size, &mut fill)?;
             } else {
                 let (size, options) = ((grid.width, grid.height), args.raster.options());
-                let mut fill = |first: usize, rows: &mut [f32]| mosaic.fill(first, rows);
                 let bands = Bands::one(args.raster.nodata);
                 match format {
                     Format::Zarr => {
@@ -66,6 +74,9 @@ pub fn merge(args: &MergeArgs) -> Result<()> {
     report.line("raster", format_args!("{width} x {height} pixels, of {tiles} tiles"));
     report.field("raster", json!({"width": width, "height": height}));
     report.field("tiles", tiles);
+    if !args.output.is_empty() {
+        report_distances(&mut report, tally.highest(), tally.nodata());
+    }
     let folder = planned.folder.display();
     report.line(
         "",

@@ -184,7 +184,10 @@ fn distances_in_degrees_are_said() {
 fn without_a_site_everything_is_infinite() {
     let folder = folder_of_inputs();
     let report = succeeds(folder.path(), &["none.npy", "-o", "d.npy", "--device", "cpu"]);
-    assert!(report.contains("0 sites") && report.contains("6 pixels without a site"), "{report}");
+    assert!(
+        report.contains("0 sites") && report.contains("none: all 6 pixels lack a site"),
+        "{report}"
+    );
     assert_eq!(floats(&folder.path().join("d.npy")).1, [f32::INFINITY; 6]);
     succeeds(folder.path(), &["none.npy", "-o", "d.tif", "-o", "d.png", "--device", "cpu"]);
 }

@@ -418,6 +418,28 @@ fn tiles_are_chunks_of_one_array() {
     assert!(read("m.tif") == read("m.zarr"));
 }
 
+/// A merge says what a direct run says of the distances.
+#[test]
+fn a_merge_says_the_distances_of_one_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    for site in [0, 1] {
+        let mut mask = vec![0_u8; 40 * 30];
+        mask[17] = site;
+        geo_io::write_npy(&folder.join("mask.npy"), &mask, 40, 30).unwrap();
+        let limit = ["--max-distance", "5"];
+        let plain = ["mask.npy", "-o", "d.tif", "--device", "cpu", "--overwrite"];
+        let plain = PROGRAM.json(folder, &[&plain[..], &limit].concat());
+        let plan = ["plan", "mask.npy", "--tile-size", "16", "--overwrite"];
+        PROGRAM.succeeds(folder, &[&plan[..], &limit].concat());
+        PROGRAM.succeeds(folder, &["run", "plan.json", "--all", "--device", "cpu"]);
+        let merge = ["merge", "plan.json", "-o", "m.npy", "-o", "m.tif", "--overwrite"];
+        assert_eq!(PROGRAM.json(folder, &merge)["distances"], plain["distances"]);
+        let said = PROGRAM.succeeds(folder, &merge);
+        assert_eq!(said.contains("none: all 1200 pixels lack a site"), site == 0, "{said}");
+    }
+}
+
 #[test]
 fn a_catalogue_of_one_mask_has_its_plan() {
     use testing::files::catalogues::{Listed, tile_index};

@@ -31,9 +31,8 @@ pub fn plan(args: &PlanArgs) -> Result<()> {
     let mut planning = Planning::begin(&files.read(), &args.output, &args.run)?;
     let paths = &files.paths;
     // The order of files matters: of points at one distance the first counts.
-    let mut headers = planning.stages.run("headers", |_| {
-        Headers::read(paths, (&args.points, &args.points.columns.names()), true)
-    })?;
+    let columns = (&args.points, &args.points.columns.names());
+    let mut headers = planning.stages.run("headers", |_| Headers::read(paths, columns, true))?;
     headers.crs = args.surface.crs(args.points.crs()?, headers.crs.as_ref())?;
     let mut report = Report::default();
     files.report(&mut report);
@@ -44,7 +43,13 @@ pub fn plan(args: &PlanArgs) -> Result<()> {
             .run("variogram", |progress| variogram(args, paths, progress, &mut report))?,
     };
     let variogram = variogram.as_ref();
-    let (plan, reads) = planning.stages.run("divide", |_| divide(args, &headers, variogram))?;
+    let (plan, reads) = planning.stages.run("divide", |progress| -> Result<(Plan, Reads)> {
+        let found = divide(args, &headers, variogram)?;
+        if args.points.bounds.is_none() {
+            headers.note_strays(columns, found.0.grid(), progress)?;
+        }
+        Ok(found)
+    })?;
     tell(&mut report, args, (&plan, reads), &headers);
     planning.end(&plan, report)
 }

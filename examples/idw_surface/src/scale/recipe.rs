@@ -180,6 +180,7 @@ impl Recipe {
 
 impl SurfaceRecipe for Recipe {
     const WHOLE: &'static str = "surface";
+    const QUANTITY: &'static str = "values";
 
     fn crs(&self) -> Result<Option<Crs>> {
         self.crs.as_ref().map(System::crs).transpose()

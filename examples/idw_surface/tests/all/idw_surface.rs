@@ -488,11 +488,13 @@ fn a_stray_among_few_stations_is_noted() {
     let report = succeeds(folder.path(), &run);
     assert!(!report.contains("far from the others"), "{report}");
     std::fs::write(folder.path().join("p.csv"), text + "0,0,0\n").unwrap();
-    let report = succeeds(folder.path(), &run);
-    assert!(
-        report.contains("1 of 31 points lies far from the others, the farthest at 0 0"),
-        "{report}"
-    );
+    for run in [&run[..], &["plan", "p.csv"]] {
+        let report = succeeds(folder.path(), run);
+        assert!(
+            report.contains("1 of 31 points lies far from the others, the farthest at 0 0"),
+            "{report}"
+        );
+    }
 }
 
 #[test]

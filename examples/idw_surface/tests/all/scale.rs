@@ -391,7 +391,12 @@ fn fewer_points_than_are_asked_for_in_all_parts_are_no_value() {
         let plan = ["plan", "--memory", "70MiB", "--min-points", least, "--overwrite"];
         PROGRAM.succeeds(folder, &[&plan[..], &words].concat());
         PROGRAM.succeeds(folder, &["run", "plan.json", "--all", "--device", "cpu"]);
-        PROGRAM.succeeds(folder, &["merge", "plan.json", "-o", "tiles.tif", "--overwrite"]);
+        let merge = ["merge", "plan.json", "-o", "tiles.tif", "--overwrite"];
+        let report = PROGRAM.succeeds(folder, &merge);
+        // As a direct run says it.
+        assert_eq!(report.contains("none: every cell is NODATA"), is_nodata, "{report}");
+        let report = PROGRAM.json(folder, &merge);
+        assert_eq!(report["values"]["range"].is_null(), is_nodata, "{report}");
         let file = geo_io::RasterFile::open(&folder.join("tiles.tif")).unwrap();
         let values = file.rows(0, file.size().1).unwrap();
         assert!(values.iter().all(|&value| (value == -9999.0) == is_nodata), "{least}");

@@ -38,7 +38,7 @@ pub fn plan(args: &PlanArgs) -> Result<()> {
     let mut planning = Planning::begin(&read, &args.output, &args.run)?;
     let is_ordered = matches!(args.surface.duplicates, Duplicates::First | Duplicates::Last);
     let columns = args.points.columns.names().values(args.surface.further());
-    let headers = planning.stages.run("headers", |_| -> Result<Headers> {
+    let mut headers = planning.stages.run("headers", |_| -> Result<Headers> {
         let mut headers = Headers::read(&files.paths, (&args.points, &columns), is_ordered)?;
         headers.crs = asked.crs(headers.crs.take())?;
         if let Some(path) = &args.surface.above {
@@ -50,7 +50,13 @@ pub fn plan(args: &PlanArgs) -> Result<()> {
         }
         Ok(headers)
     })?;
-    let plan = planning.stages.run("divide", |_| divide(args, &asked, &headers))?;
+    let plan = planning.stages.run("divide", |progress| -> Result<Plan> {
+        let plan = divide(args, &asked, &headers)?;
+        if asked.bounds.is_none() {
+            headers.note_strays((&args.points, &columns), plan.grid(), progress)?;
+        }
+        Ok(plan)
+    })?;
     planning.end(&plan, report(args, &files, &plan, &headers))
 }
 

@@ -195,6 +195,7 @@ impl Recipe {
 
 impl SurfaceRecipe for Recipe {
     const WHOLE: &'static str = "dem";
+    const QUANTITY: &'static str = "heights";
 
     fn crs(&self) -> Result<Option<Crs>> {
         self.crs.as_ref().map(System::crs).transpose()

@@ -180,7 +180,7 @@ fn a_size_divides_bounds_that_lie_anywhere() {
     let [west, north] = CORNER;
     let (east, south) = (west + f64::from(SIZE.0) * SIDE, north - f64::from(SIZE.1) * SIDE);
     let bounds = format!("--bounds={west},{south},{east},{north}");
-    let common = ["p.csv", &bounds, "--size", "61,43"];
+    let common = ["p.csv", &bounds, "--size", "61x43"];
     PROGRAM.succeeds(folder.path(), &[&common[..], &["-o", "a.tif", "--device", "cpu"]].concat());
     let dem = read_raster(&folder.path().join("a.tif"), None).unwrap();
     assert_eq!((dem.width as u32, dem.height as u32), SIZE);
@@ -210,11 +210,14 @@ fn grids_that_contradict_or_are_none_are_named() {
         write_template(folder.path(), name, &at(transform));
     }
     write_template(folder.path(), "zone.tif", &place(Some("EPSG:26911")));
+    let far_zone =
+        Georeference { crs: place(Some("EPSG:26911")).crs, ..at([0.0, 0.7, 0.0, 0.0, 0.0, -0.7]) };
+    write_template(folder.path(), "far-zone.tif", &far_zone);
     std::fs::write(folder.path().join("text.tif"), "no raster").unwrap();
     std::fs::write(folder.path().join("t.png"), "no raster").unwrap();
     let bounds = "--bounds=634000,850960,634040,851000";
     let template = |name: &'static str| ["--template", name];
-    let cases: [(&[&str], &[&str]); 16] = [
+    let cases: [(&[&str], &[&str]); 17] = [
         (&template("missing.tif"), &["--template", "missing.tif"]),
         (&template("text.tif"), &["--template", "text.tif"]),
         (&template("t.png"), &["--template", "t.png", ".tif"]),
@@ -222,6 +225,11 @@ fn grids_that_contradict_or_are_none_are_named() {
         (&template("mirrored.tif"), &["--template mirrored.tif", "mirrored"]),
         (&template("oblong.tif"), &["--template oblong.tif", "0.7 x 0.8", "square"]),
         (&template("far.tif"), &["--template far.tif", "none of the 6000 points"]),
+        // Where no point lies on its ground, the systems come first.
+        (
+            &["--template", "far-zone.tif", "--crs", "EPSG:26910"],
+            &["--template far-zone.tif", "EPSG:26911", "EPSG:26910", "--crs"],
+        ),
         (
             &["--template", "zone.tif", "--crs", "EPSG:26910"],
             &["--template zone.tif", "EPSG:26911", "EPSG:26910", "--crs"],
@@ -230,10 +238,10 @@ fn grids_that_contradict_or_are_none_are_named() {
         (&["--template", "zone.tif", bounds], &["--template", "--bounds"]),
         (&["--template", "zone.tif", "-o", "zone.tif"], &["same file", "zone.tif"]),
         (&["--size", "0,5"], &["--size", "\"0\" is not a whole number"]),
-        (&["--size", "5"], &["--size", "1000,800"]),
-        (&["--size", "5,5"], &["--size 5,5", "--bounds"]),
-        (&["--size", "50,40", bounds], &["0.8 x 1", "--size 50,50"]),
-        (&["--size", "40,40", bounds, "--resolution", "2"], &["--size 40,40", "--resolution 2"]),
+        (&["--size", "5"], &["--size", "640x480"]),
+        (&["--size", "5,5"], &["--size 5x5", "--bounds"]),
+        (&["--size", "50,40", bounds], &["0.8 x 1", "--size 50x50"]),
+        (&["--size", "40,40", bounds, "--resolution", "2"], &["--size 40x40", "--resolution 2"]),
     ];
     for (options, words) in cases {
         PROGRAM.fails(folder.path(), &[&["p.csv", "--device", "cpu"], options].concat(), words);

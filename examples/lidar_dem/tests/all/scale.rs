@@ -415,6 +415,49 @@ fn what_has_no_plan_gets_one_line() {
     PROGRAM.fails(folder, &["merge", "plan.json", "-o", "dem.npy"], &["--output", ".tif"]);
 }
 
+/// A plan says of files that are cut short what a run says.
+#[test]
+fn a_plan_refuses_files_that_end_before_their_last_point() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let x: Vec<f64> = (0..120_000).map(|i| f64::from(i % 400)).collect();
+    let y: Vec<f64> = (0..120_000).map(|i| f64::from(i / 400)).collect();
+    let points = LasPoints { x: &x, y: &y, z: &x, ..Default::default() };
+    for name in ["a.las", "a.laz"] {
+        write_las(&folder.join(name), &points, None).unwrap();
+        let bytes = bytes(folder, name);
+        std::fs::write(folder.join(name), &bytes[..bytes.len() * 3 / 4]).unwrap();
+        let said = PROGRAM.errors(folder, &[name, "--device", "cpu"]).concat();
+        assert!(said.contains("its header promises 120000 points, it holds "), "{said}");
+        assert_eq!(PROGRAM.errors(folder, &["plan", name]).concat(), said);
+    }
+}
+
+/// Headers do not tell where most points lie: of a grid that is nearly empty a plan reads the points.
+#[test]
+fn a_plan_notes_strays() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let write = |[x, y]: [f64; 2]| {
+        let mut points = Las::lattice(0.0, 0.0, 20);
+        points[0] = [x, y, 7.0];
+        std::fs::write(folder.join("a.las"), Las::new(points).bytes()).unwrap();
+    };
+    write([3000.0, 900.0]);
+    let said = succeeds(folder, &[&["plan", "a.las"]]);
+    let note = "1 of 400 points lies far from the others, the farthest at 3000 900: ";
+    assert!(said.contains(note), "{said}");
+    // What the note names leaves the stray out.
+    let bounds = said.split_whitespace().find(|word| word.starts_with("--bounds=")).unwrap();
+    let said = succeeds(folder, &[&["plan", "a.las", "--overwrite", bounds]]);
+    assert!(!said.contains("far from the others"), "{said}");
+    let report = PROGRAM.json(folder, &["plan", "a.las", "--overwrite", bounds]);
+    assert!(report["dem"]["width"].as_u64().unwrap() < 40, "{report}");
+    write([0.5, 0.5]);
+    let said = succeeds(folder, &[&["plan", "a.las", "--overwrite", "--resolution", "0.01"]]);
+    assert!(!said.contains("far from the others"), "{said}");
+}
+
 /// Another tile would miss it: `plan` goes by headers, of which a sample of the points tells whether they are right.
 #[test]
 fn a_tile_refuses_a_file_with_a_point_outside_of_its_headers_bounds() {
@@ -439,6 +482,30 @@ fn a_tile_refuses_a_file_with_a_point_outside_of_its_headers_bounds() {
     let words = ["a.las", "lies outside of its header's bounds, from 700 50 to 700 50"];
     let said = PROGRAM.errors(folder, &run).concat();
     assert!(words.iter().all(|word| said.contains(word)), "{said}");
+}
+
+/// Each band of a merge has its range in the report, and a band without values is said, as of a direct run.
+#[test]
+fn a_merge_says_the_range_of_each_band() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    std::fs::write(folder.join("a.las"), Las::new(Las::lattice(0.0, 0.0, 40)).bytes()).unwrap();
+    // Far cells have no point within one cell.
+    for (bounds, is_nodata) in [("2,2,34,34", false), ("60,60,92,92", true)] {
+        let bounds = format!("--bounds={bounds}");
+        let surface = ["a.las", "--value", "z,intensity", "--max-distance", "1", &bounds];
+        let plan = ["plan", "--tile-size", "16", "--overwrite"];
+        succeeds(folder, &[&plan, &surface]);
+        succeeds(folder, &[&["run", "plan.json", "--all", "--device", "cpu"]]);
+        let merge = ["merge", "plan.json", "-o", "tiles.tif", "--overwrite"];
+        let said = succeeds(folder, &[&merge]);
+        let nothing = said.matches("none: every cell is NODATA").count();
+        assert_eq!(nothing, if is_nodata { 2 } else { 0 }, "{said}");
+        let report = PROGRAM.json(folder, &merge);
+        for name in ["z", "intensity"] {
+            assert_eq!(report[name]["range"].is_null(), is_nodata, "{report}");
+        }
+    }
 }
 
 /// Cells beside gaps depend on points beyond any halo of a fixed width, those on the border on points all along it.

@@ -11,6 +11,6 @@ pub use points::PointArgs;
 pub use raster::{Format, RasterArgs, ending};
 pub use run::RunArgs;
 pub use words::{
-    Classes, Columns, Extent, HEIGHT, bytes, count, fraction, number, positive, require_x_first,
-    threads, value_name,
+    Classes, Columns, Extent, HEIGHT, Size, bytes, count, fraction, number, positive,
+    require_x_first, threads, value_name,
 };

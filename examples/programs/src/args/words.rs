@@ -1,5 +1,6 @@
 //! The values of options, as words.
 
+use std::fmt::{Display, Formatter};
 use std::str::FromStr;
 
 use geo_io::{CsvColumns, Number};
@@ -74,6 +75,36 @@ pub fn bytes(text: &str) -> Result<u64, String> {
     };
     // A cast from f64 saturates, so any product becomes a number of bytes.
     Ok((positive(digits)? * factor) as u64)
+}
+
+/// How many columns and rows a raster has, as `--size` asks for: 640x480, or 640,480.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Size {
+    /// Columns.
+    pub width: u32,
+    /// Rows.
+    pub height: u32,
+}
+
+impl FromStr for Size {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let side = |word: &str| {
+            let side = word.trim().parse().ok().filter(|&side: &u32| side > 0);
+            side.ok_or_else(|| format!("\"{word}\" is not a whole number from 1 up"))
+        };
+        match text.split(['x', 'X', ',']).collect::<Vec<_>>()[..] {
+            [width, height] => Ok(Self { width: side(width)?, height: side(height)? }),
+            _ => Err("expected columns and rows, such as 640x480".to_owned()),
+        }
+    }
+}
+
+impl Display for Size {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}x{}", self.width, self.height)
+    }
 }
 
 /// The rectangle of `--bounds`.
@@ -227,6 +258,21 @@ mod tests {
         assert_eq!("-1,0,2.5,3".parse(), Ok(Extent(bounds)));
         for bad in ["", "1,2,3", "0,0,0,1", "0,0,nan,1", "0,0,inf,1", "0,0,1,1,1"] {
             assert!(bad.parse::<Extent>().is_err(), "{bad:?} was taken");
+        }
+    }
+
+    #[test]
+    fn sizes_have_a_cross_or_a_comma() {
+        for text in ["640x480", "640X480", "640,480", "640, 480"] {
+            let size: Size = text.parse().unwrap();
+            assert_eq!(
+                (size, size.to_string()),
+                (Size { width: 640, height: 480 }, "640x480".to_owned())
+            );
+        }
+        for bad in ["", "640", "0x5", "5x", "-1x3", "axb", "5,0", "5,-1", "5,1.5", "1,2,3", "1,2x3"]
+        {
+            assert!(bad.parse::<Size>().is_err(), "{bad:?} was taken");
         }
     }
 

@@ -3,13 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
-use geo_io::{Crs, CsvColumns, Header};
-use gpu_core::Bounds;
+use geo_io::{Crs, CsvColumns, Filter, Header, PointCloud};
+use gpu_core::{Bounds, GridSpec, Progress};
 use tile_plan::Input;
 
 use super::{name, stamp};
 use crate::args::PointArgs;
 use crate::cloud::without_points;
+use crate::middle::{Middle, SAMPLE};
 use crate::report::Report;
 use crate::systems::{Shared, require_on_globe};
 
@@ -125,6 +126,46 @@ impl Headers {
         self.ranges.iter().zip(names).map(range).collect()
     }
 
+    /// Notes points so far from nearly all others that most of the grid, which covers all points, is empty.
+    ///
+    /// Headers do not tell where most points lie, so this reads the points. It does so only if the grid has many more
+    /// cells than there are points: then making the cells takes far longer than reading the points twice.
+    ///
+    /// # Errors
+    /// The errors of reading an input.
+    pub fn note_strays(
+        &mut self,
+        (points, columns): (&PointArgs, &CsvColumns),
+        grid: &GridSpec,
+        progress: &dyn Progress,
+    ) -> Result<()> {
+        /// Cells for each point.
+        const MANY: u64 = 8;
+        if grid.cells() <= self.points().saturating_mul(MANY) {
+            return Ok(());
+        }
+        let paths: Vec<&Path> = self.inputs.iter().map(|input| Path::new(&input.path)).collect();
+        let read = |take: &mut dyn FnMut(&PointCloud)| {
+            paths.iter().try_for_each(|path| read_all(path, (points, columns), progress, take))
+        };
+        let step = self.points().div_ceil(SAMPLE as u64).max(1);
+        let (mut sample, mut number) = ([Vec::new(), Vec::new()], 0_u64);
+        read(&mut |cloud| {
+            for (&x, &y) in cloud.x.iter().zip(&cloud.y) {
+                if number.is_multiple_of(step) {
+                    sample[0].push(x);
+                    sample[1].push(y);
+                }
+                number += 1;
+            }
+        })?;
+        if let Some(mut middle) = Middle::of(sample, &self.bounds) {
+            read(&mut |cloud| middle.add(&cloud.x, &cloud.y))?;
+            self.notes.extend(middle.note());
+        }
+        Ok(())
+    }
+
     /// Says what the inputs are.
     pub fn report(&self, report: &mut Report) {
         let (files, points) = (self.inputs.len(), self.points());
@@ -153,6 +194,26 @@ fn header(path: &Path, (points, columns): (&PointArgs, &CsvColumns)) -> Result<O
     let (count, bounds) = (cloud.len() as u64, Bounds::of(&cloud.x, &cloud.y));
     let (heights, crs, notes) = (cloud.heights, cloud.crs, cloud.notes);
     Ok((Header { points: count, bounds, heights, crs, notes }, cloud.ranges, cloud.tally.read))
+}
+
+/// Gives all points of an input to `take`, some at a time. A header counts noise and every class, and so does this.
+fn read_all(
+    path: &Path,
+    (points, columns): (&PointArgs, &CsvColumns),
+    progress: &dyn Progress,
+    take: &mut dyn FnMut(&PointCloud),
+) -> Result<()> {
+    const AT_ONCE: usize = 1 << 16;
+    let filter = match geo_io::read_header(path)? {
+        Some(_) => Filter { classes: Some((0..=255).collect()), ..Filter::default() },
+        None => points.filter(None),
+    };
+    let mut take = |cloud: &PointCloud| {
+        take(cloud);
+        Ok(())
+    };
+    geo_io::read_batches(path, &filter, columns, AT_ONCE, progress, &mut take)?;
+    Ok(())
 }
 
 /// Returns the smallest rectangle that holds both.

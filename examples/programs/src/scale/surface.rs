@@ -11,11 +11,15 @@ use super::{MergeArgs, Mosaic, Planned, Recipe, part, require_whole};
 use crate::args::Format;
 use crate::report::Report;
 use crate::stages::Stages;
+use crate::tally::Tally;
 
 /// A recipe whose tiles are surfaces.
 pub trait SurfaceRecipe: Recipe {
     /// The name of the whole in the report.
     const WHOLE: &'static str;
+
+    /// What the report calls the values of the first band if it has no description.
+    const QUANTITY: &'static str;
 
     /// The coordinate system.
     ///
@@ -61,10 +65,14 @@ pub fn merge_surface<R: SurfaceRecipe>(args: &MergeArgs) -> Result<()> {
     };
     let open: Vec<_> = (0..names.len()).map(open).collect();
     let mut mosaics: Vec<_> = open.iter().map(|open| Mosaic::new(&planned.plan, open)).collect();
+    let mut tallies: Vec<_> = names.iter().map(|_| Tally::default()).collect();
     stages.run("merge", |_| {
         let options = args.raster.options();
         let bands = Bands { names: &names, nodata: args.raster.nodata };
-        let mut fill = |first: usize, rows: &mut [f32]| fill_bands(&mut mosaics, first, rows);
+        let width = grid.width as usize;
+        let mut bands_of: Vec<_> = mosaics.iter_mut().zip(&mut tallies).collect();
+        let mut fill =
+            |first: usize, rows: &mut [f32]| fill_bands(&mut bands_of, (first, width), rows);
         match format {
             Format::Zarr => {
                 geo_io::write_zarr_rows(output, &place, size, &bands, &options, &mut fill)
@@ -77,6 +85,9 @@ pub fn merge_surface<R: SurfaceRecipe>(args: &MergeArgs) -> Result<()> {
     report.line(R::WHOLE, format_args!("{width} x {height} cells of {cell}, of {tiles} tiles"));
     report.field(R::WHOLE, json!({"width": width, "height": height, "cell_size": cell}));
     report.field("tiles", tiles);
+    for (tally, name) in tallies.iter().zip(names) {
+        tally.report(&mut report, if name.is_empty() { R::QUANTITY } else { name }, None);
+    }
     report.crs(crs.as_ref());
     report.stages(&stages);
     report.written([&args.output]);
@@ -84,20 +95,23 @@ pub fn merge_surface<R: SurfaceRecipe>(args: &MergeArgs) -> Result<()> {
     Ok(())
 }
 
-/// Fills whole rows of the grid with the numbers of all bands, cell by cell.
+/// Fills whole rows of the grid, from `first` on, with the numbers of all bands, cell by cell, and counts them.
 fn fill_bands(
-    mosaics: &mut [Mosaic<RasterFile>],
-    first: usize,
+    bands: &mut [(&mut Mosaic<RasterFile>, &mut Tally)],
+    (first, width): (usize, usize),
     rows: &mut [f32],
 ) -> geo_io::Result<()> {
-    if let [mosaic] = mosaics {
-        return mosaic.fill(first, rows);
+    if let [(mosaic, tally)] = bands {
+        mosaic.fill(first, rows)?;
+        tally.add(first, rows, width);
+        return Ok(());
     }
-    let bands = mosaics.len();
-    let mut of_band = vec![f32::NAN; rows.len() / bands];
-    for (band, mosaic) in mosaics.iter_mut().enumerate() {
+    let count = bands.len();
+    let mut of_band = vec![f32::NAN; rows.len() / count];
+    for (band, (mosaic, tally)) in bands.iter_mut().enumerate() {
         mosaic.fill(first, &mut of_band)?;
-        let numbers = rows.iter_mut().skip(band).step_by(bands);
+        tally.add(first, &of_band, width);
+        let numbers = rows.iter_mut().skip(band).step_by(count);
         numbers.zip(&of_band).for_each(|(number, value)| *number = *value);
     }
     Ok(())

@@ -8,6 +8,7 @@ use programs::contours;
 use programs::report::Report;
 use programs::scale::{Mosaic, require_whole};
 use programs::stages::Stages;
+use programs::tally::Tally;
 use serde_json::json;
 
 use super::args::MergeArgs;
@@ -15,7 +16,7 @@ use super::tile::Lines;
 use super::{Planned, tile};
 use crate::args::check_format;
 use crate::choices::{Kind, Name};
-use crate::rows::{Tally, Whole};
+use crate::rows::Whole;
 
 /// Writes products of all tiles.
 pub fn merge(args: &MergeArgs) -> Result<()> {
@@ -38,7 +39,8 @@ pub fn merge(args: &MergeArgs) -> Result<()> {
             Kind::Numbers => {
                 let tally =
                     stages.run(name.word(), |_| merge_numbers(&planned, &whole, output, name))?;
-                tally.report(&mut report, name, planned.recipe.method.unit(name));
+                let unit = planned.recipe.method.unit(name);
+                tally.report(&mut report, name.word(), Some(unit));
             }
             Kind::Colours => {
                 stages.run(name.word(), |_| merge_colours(&planned, &whole, output, name))?;

@@ -87,6 +87,7 @@ pub(crate) fn read_header(path: &Path) -> Result<Header> {
     let file = LasFile::open(path)?;
     let (crs, mut notes) = file.crs(path)?;
     notes.extend(file.note.clone());
+    notes.extend(file.notes_on_chunks(path)?);
     let mut bounds = bounds_of(&file.raw);
     if bounds.is_some() && !file.is_believed(path)? {
         notes.push("the bounds of its header do not hold its points".to_owned());
@@ -317,6 +318,7 @@ impl LasFile {
                 self.read_laz(path, laz, filter, progress, (cloud, keep))
             }
             _ => {
+                self.require_records(path)?;
                 let mut source = self.at_points(AHEAD).map_err(|e| Error::read(path, e))?;
                 let decode = move |out: &mut [u8]| source.read_exact(out);
                 let batch = keep.batch(usual_batch());
@@ -434,16 +436,9 @@ impl LasFile {
             }
             other => other,
         };
-        let decode = if chunks::is_layered(laz) {
-            let chunks = self.layered_chunks(laz, self.points);
-            let chunks = chunks.map_err(|e| Error::read(path, e))?;
-            let found = chunks::points_of(&chunks);
-            if found < self.points {
-                return Err(judged(self.truncated(path, found)));
-            }
-            chunk_by_chunk(self, laz, chunks)
-        } else {
-            point_by_point(self, laz)
+        let decode = match self.require_chunks(path, laz).map_err(judged)? {
+            Some(chunks) => chunk_by_chunk(self, laz, chunks),
+            None => point_by_point(self, laz),
         };
         let decode = decode.map_err(|e| Error::malformed(path, e))?;
         let to = (cloud, keep, &mut decoded);
@@ -490,6 +485,42 @@ impl LasFile {
             }
         }
         keep.hand_on(cloud, is_last)
+    }
+
+    /// Refuses a file that ends before its last point. Of other files returns the notes on chunks that a reader of the
+    /// points would give. If only a decoder can tell where chunks end, this decodes all points.
+    fn notes_on_chunks(&self, path: &Path) -> Result<Vec<String>> {
+        let mut notes = Vec::new();
+        match &self.laz {
+            None => self.require_records(path)?,
+            Some(laz) if self.points > 0 && self.chunks(laz, &mut notes).is_err() => {
+                let none = Filter { classes: Some(Vec::new()), ..Filter::default() };
+                let mut cloud = PointCloud::of_las(0, 0, &none);
+                let mut keep = Keep::All { at_once: 1, is_checked: false };
+                self.read_points(path, &none, &gpu_core::Silent, (&mut cloud, &mut keep))?;
+                notes = cloud.notes;
+            }
+            Some(_) => {}
+        }
+        Ok(notes)
+    }
+
+    /// Refuses a file without compression that ends before its last record.
+    fn require_records(&self, path: &Path) -> Result<()> {
+        let start = self.raw.offset_to_point_data.into();
+        let whole = self.size.saturating_sub(start) / self.layout.record as u64;
+        if whole < self.points { Err(self.truncated(path, whole)) } else { Ok(()) }
+    }
+
+    /// Returns the chunks of a file whose chunks are layered, and refuses the file if it ends before the last of them.
+    /// It does without the chunk table. Returns `None` if only a decoder can tell where chunks end.
+    fn require_chunks(&self, path: &Path, laz: &LazVlr) -> Result<Option<Vec<Chunk>>> {
+        if !chunks::is_layered(laz) {
+            return Ok(None);
+        }
+        let chunks = self.layered_chunks(laz, self.points).map_err(|e| Error::read(path, e))?;
+        let found = chunks::points_of(&chunks);
+        if found < self.points { Err(self.truncated(path, found)) } else { Ok(Some(chunks)) }
     }
 
     fn truncated(&self, path: &Path, found: u64) -> Error {

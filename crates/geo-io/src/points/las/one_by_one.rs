@@ -78,16 +78,7 @@ impl LasFile {
                 report(progress, done, self.points)?;
                 next_report = done + BATCH as u64;
             }
-            let mut count = (self.points - done).min(batch as u64);
-            if self.laz.is_none() {
-                let start =
-                    u64::from(self.raw.offset_to_point_data) + done * self.layout.record as u64;
-                let whole = self.size.saturating_sub(start) / self.layout.record as u64;
-                if whole == 0 {
-                    return Err(self.truncated(path, done));
-                }
-                count = count.min(whole);
-            }
+            let count = (self.points - done).min(batch as u64);
             let buffer = &mut bytes[..count as usize * self.layout.record];
             match unwinding(|| decode(buffer)) {
                 Ok(Ok(())) => {

@@ -22,6 +22,7 @@ pub(super) struct Fields {
     row: Vec<u8>,
     rows: u64,
     next: u64,
+    code_page: u8,
 }
 
 impl Fields {
@@ -58,11 +59,16 @@ impl Fields {
             return Err(Error::Truncated { path: path.to_owned(), expected: rows, found: held });
         }
         file.seek(SeekFrom::Start(start.into())).map_err(|reason| Error::read(path, reason))?;
-        Ok(Self { file, columns, row: vec![0; width.into()], rows, next: 0 })
+        Ok(Self { file, columns, row: vec![0; width.into()], rows, next: 0, code_page: header[29] })
     }
 
     pub fn names(&self) -> Vec<String> {
         self.columns.iter().map(|column| column.name.clone()).collect()
+    }
+
+    /// The byte that says what code page texts are in; 0 if it says none.
+    pub fn code_page(&self) -> u8 {
+        self.code_page
     }
 
     /// Rows, the deleted ones too.

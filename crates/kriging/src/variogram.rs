@@ -250,7 +250,7 @@ impl FromStr for Variogram {
                 (_, Some(model), &[sill, range]) => variogram.structure(model, sill, range),
                 ("nugget" | "anisotropy", ..) | (_, Some(_), _) => {
                     return Err(wrong(format!(
-                        "{term:?} has {} numbers: a nugget has one, a structure two",
+                        "{term:?} has {} numbers: a nugget has one, all other terms two",
                         numbers.len()
                     )));
                 }

@@ -15,7 +15,7 @@
 //! the warp has seen.
 //!
 //! ```text
-//! build   find_codes, sort; if cells of the curve are crowded: mark_steps, find_rank_codes, sort; bound_points, bound_boxes
+//! build   find_codes, sort; while cells are crowded: again by a finer curve, then by ranks; bound_points, bound_boxes
 //! search  guess:  the density of the first leaf gives a distance that all keys are to be below
 //!         walk 1: nearest box first; keys into the lists, eight at a time; stop at a box beyond what every lane wants
 //!         bound:  the k-th distance, plus what f32 may have rounded away
@@ -79,8 +79,8 @@ pub mod patches;
 pub use bounds::{bound_boxes, bound_points};
 #[cfg(feature = "rtree")]
 pub use codes::{
-    Curve, LEVELS, Places, count_crowded, find_codes, find_rank_codes, mark_steps, rank_code,
-    write_ranks,
+    Curve, LEVELS, Places, count_crowded, find_codes, find_finer_cells, find_long_codes, long_code,
+    mark_steps, write_ranks,
 };
 pub use descent::Tree;
 pub use layout::{MAX_REPEATED, is_repeated};

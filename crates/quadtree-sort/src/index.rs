@@ -115,8 +115,8 @@ pub(crate) fn check_bounds(bounds: Option<Bounds>) -> Result<()> {
     }
 }
 
-/// Whether an index needs a curve through ranks. The first count is of the points that share a cell of the curve with
-/// more than a leaf of others. Searches among fewer cost little, and the sort by ranks is three times the work.
-pub(crate) fn needs_ranks(crowded: usize, points: usize) -> bool {
+/// Whether an index needs a finer curve. The first count is of the points that share a cell of the curve with more than a leaf of
+/// others. Searches among fewer cost little, and another sort is as much work as all the rest.
+pub(crate) fn is_crowded(crowded: usize, points: usize) -> bool {
     crowded > points / 1000
 }

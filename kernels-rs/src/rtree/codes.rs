@@ -1,5 +1,6 @@
 //! Where points come along the curve.
 
+use device_std::scalar::Scalar;
 use device_std::{In, Out, arguments, atomic, kernel, thread, warp};
 
 #[cfg(not(target_arch = "nvptx64"))]
@@ -10,8 +11,12 @@ use crate::spatial::hilbert;
 use crate::spatial::place::Place;
 
 /// Levels of the curve over the bounds of the points. A code has twice as many bits, so 32: the sort takes four
-/// passes over keys of 4 bytes, where 24 levels take six over keys of 8. Points that need more are sorted by their ranks.
+/// passes over keys of 4 bytes, where 24 levels take six over keys of 8. Points that crowd its cells are sorted again, along
+/// a curve of [`FINER_LEVELS`]; if they crowd the cells of that, by their ranks.
 pub const LEVELS: u32 = 16;
+
+/// Levels of the finer curve, whose codes have 64 bits.
+pub const FINER_LEVELS: u32 = 31;
 
 /// Threads of a block.
 const BLOCK: usize = 256;
@@ -51,6 +56,16 @@ impl Curve {
         let [west, south, ..] = self.bounds;
         let frame = Frame::new([west, south], [self.per_unit; 2], LEVELS);
         hilbert::number::<LEVELS>(frame.column(x), frame.row(y)) as u32
+    }
+
+    /// The column and the row of a place among those of the finer curve.
+    #[inline(always)]
+    pub fn finer_cell(&self, x: f64, y: f64) -> [u32; 2] {
+        let [west, south, ..] = self.bounds;
+        let finer = (1u64 << (FINER_LEVELS - LEVELS)) as f64;
+        let per_unit = f64::min(self.per_unit * finer, f64::MAX);
+        let frame = Frame::new([west, south], [per_unit; 2], FINER_LEVELS);
+        [frame.column(x), frame.row(y)]
     }
 
     /// Whether a place lies within the bounds; NaN does not.
@@ -108,10 +123,12 @@ pub unsafe fn find_codes<T: Place>(
 ///
 /// # Safety
 /// The columns, in the order of the codes, have `len` elements, `codes` as many, `crowded` one.
-#[kernel(block = BLOCK, instances(f32: <f32>; f64: <f64>))]
-pub unsafe fn count_crowded<T: Place>(
+#[kernel(block = BLOCK, instances(
+    u32_f32: <u32, f32>; u32_f64: <u32, f64>; u64_f32: <u64, f32>; u64_f64: <u64, f64>;
+))]
+pub unsafe fn count_crowded<C: Scalar, T: Place>(
     places: Places<'_, T>,
-    codes: In<'_, u32>,
+    codes: In<'_, C>,
     crowded: Out<'_, u32>,
 ) {
     let (i, len) = (thread::index_1d(), places.len as u64);
@@ -129,6 +146,26 @@ pub unsafe fn count_crowded<T: Place>(
         if count > 0 && warp::lane_id() == 0 {
             atomic::add_u32(crowded.address(0, 1), count);
         }
+    }
+}
+
+/// Writes the column and the row of each place among those of the finer curve. Grid: a thread for each place.
+///
+/// # Safety
+/// All columns have `len` elements.
+#[kernel(block = BLOCK, instances(f32: <f32>; f64: <f64>))]
+pub unsafe fn find_finer_cells<T: Place>(
+    places: Places<'_, T>,
+    curve: Curve,
+    columns: Out<'_, u32>,
+    rows: Out<'_, u32>,
+) {
+    let i = thread::index_1d();
+    if i < places.len as u64 {
+        let [x, y] = [places.x.get(i), places.y.get(i)].map(Place::widened);
+        let [column, row] = curve.finer_cell(x, y);
+        columns.set(i, column);
+        rows.set(i, row);
     }
 }
 
@@ -164,12 +201,13 @@ pub unsafe fn write_ranks(order: In<'_, u32>, sums: In<'_, u32>, len: u32, ranks
     }
 }
 
-/// Writes the code of each of `len` points along a curve through the ranks of its coordinates. Grid: a thread for each point.
+/// Writes the code of each of `len` points along a curve through columns and rows: of the finer curve, or of the ranks of the
+/// points' coordinates. Grid: a thread for each point.
 ///
 /// # Safety
 /// All have `len` elements.
 #[kernel(block = BLOCK)]
-pub unsafe fn find_rank_codes(
+pub unsafe fn find_long_codes(
     columns: In<'_, u32>,
     rows: In<'_, u32>,
     len: u32,
@@ -177,12 +215,12 @@ pub unsafe fn find_rank_codes(
 ) {
     let i = thread::index_1d();
     if i < len as u64 {
-        codes.set(i, rank_code(columns.get(i), rows.get(i)));
+        codes.set(i, long_code(columns.get(i), rows.get(i)));
     }
 }
 
-/// The code of a pair of ranks along a curve of 32 levels: of two places it is never the same.
+/// The code of a column and a row along a curve of 32 levels: of two pairs of ranks it is never the same.
 #[inline(always)]
-pub fn rank_code(column: u32, row: u32) -> u64 {
+pub fn long_code(column: u32, row: u32) -> u64 {
     hilbert::number::<32>(column, row)
 }

@@ -2,17 +2,17 @@
 
 use gpu_core::{Blocks, Bounds, Column, Gpu, Slice};
 use gpu_scan::gpu::{argsort, fill, gather as gather_column, scan_in_place, sort_with_indices};
-use gpu_scan::{Scan, Sort, Sum};
+use gpu_scan::{Key, Scan, Sort, Sum};
 use kernels_rs::quadtree::{self, GATHERED, Place};
 use kernels_rs::rtree::layout::Layout;
 use kernels_rs::rtree::{
     Curve, Places, Targets, Tree, bound_boxes, bound_points, count_crowded, find_codes,
-    find_nearest, find_rank_codes, mark_steps, write_ranks,
+    find_finer_cells, find_long_codes, find_nearest, mark_steps, write_ranks,
 };
 
 use super::queries::{DeviceNeighbours, places};
 use super::{Coordinate, DeviceQuadtree, Workspace, bounds};
-use crate::index::{check_bounds, needs_ranks, sides};
+use crate::index::{check_bounds, is_crowded, sides};
 use crate::queries::{NONE, check_k};
 use crate::{Index, Result};
 
@@ -35,7 +35,8 @@ pub struct DeviceIndex<T: Coordinate> {
 /// The index is the same as from [`index`](crate::index()), with coordinates of the given type. Device memory in
 /// addition to the points and the index: 28 bytes a point for f32, 36 for f64. Cost: one sort by 32 bits. The bounds
 /// have 2^16 by 2^16 cells. If more than one point in a thousand shares a cell with 32 points at other places, the call
-/// sorts three more times: twice by coordinates, once by 64 bits.
+/// sorts again, by 64 bits, for 2^31 by 2^31 cells. If points crowd these cells too, it sorts three more times: twice by
+/// coordinates, once by 64 bits.
 ///
 /// Example: see [`nearest`].
 ///
@@ -138,11 +139,10 @@ impl<T: Coordinate> AlongCurve<T> {
     ) -> Result<Self> {
         let (gpu, len) = (workspace.gpu().clone(), x.len());
         let mut bad = gpu.filled_with_byte::<i64>(0x7f, 3)?;
-        let mut crowded = gpu.zeroed::<u32>(1)?;
         if len == 0 {
             let nothing = (gpu.zeroed(0)?, gpu.zeroed(0)?, gpu.zeroed(0)?);
             let index = DeviceIndex::over(&gpu, nothing, bounds)?;
-            return Ok(Self { index, bad, crowded, pairs: gpu.zeroed(0)? });
+            return Ok(Self { index, bad, crowded: gpu.zeroed(1)?, pairs: gpu.zeroed(0)? });
         }
         let places = Places { x: x.input(), y: y.input(), len: len as u32 };
         // SAFETY: lengths are as the kernels need them, and each column is written before it is read.
@@ -158,38 +158,59 @@ impl<T: Coordinate> AlongCurve<T> {
             };
             let kernel = <T as find_codes::Instance>::KERNEL;
             gpu.enqueue(kernel, Blocks::for_each(&kernel, len as u64)?, arguments)?;
-            let (mut in_order, mut order) = (gpu.uninitialized(len)?, gpu.uninitialized(len)?);
-            sort_with_indices(workspace, Sort::ascending(), &codes, &mut in_order, &mut order)?;
-            drop(codes);
-            let (sorted_x, sorted_y) = gather(&gpu, &order, &pairs)?;
-            let arguments = count_crowded::Args {
-                places: Places { x: sorted_x.input(), y: sorted_y.input(), len: len as u32 },
-                codes: in_order.input(),
-                crowded: crowded.output(),
-            };
-            let kernel = <T as count_crowded::Instance>::KERNEL;
-            gpu.enqueue(kernel, Blocks::for_each(&kernel, len as u64)?, arguments)?;
-            drop(in_order);
-            let index = DeviceIndex::over(&gpu, (sorted_x, sorted_y, order), bounds)?;
+            let (index, crowded) = in_order(workspace, codes, &pairs, bounds)?;
             Ok(Self { index, bad, crowded, pairs })
         }
     }
 
-    /// Returns the index, along a curve through ranks if too many points share cells. Waits for the device.
+    /// Returns the index, along a finer curve or one through ranks if too many points share cells. Waits for the device.
     fn finish(
         self,
         workspace: &mut Workspace,
         x: Slice<'_, T>,
         y: Slice<'_, T>,
     ) -> Result<DeviceIndex<T>> {
-        let Self { index, crowded, pairs, .. } = self;
-        if !needs_ranks(crowded.to_host()?[0] as usize, x.len()) {
-            return Ok(index);
+        let Self { mut index, mut crowded, pairs, .. } = self;
+        let bounds = index.bounds;
+        for by_ranks in [false, true] {
+            if !is_crowded(crowded.to_host()?[0] as usize, x.len()) {
+                break;
+            }
+            let (columns, rows) = match by_ranks {
+                false => finer_cells(workspace.gpu(), x, y, bounds)?,
+                true => (ranks(workspace, x)?, ranks(workspace, y)?),
+            };
+            let codes = long_codes(workspace.gpu(), &columns, &rows)?;
+            (index, crowded) = in_order(workspace, codes, &pairs, bounds)?;
         }
-        let (gpu, bounds) = (workspace.gpu().clone(), index.bounds);
-        let order = by_ranks(workspace, x, y)?;
-        let (sorted_x, sorted_y) = gather(&gpu, &order, &pairs)?;
-        DeviceIndex::over(&gpu, (sorted_x, sorted_y, order), bounds)
+        Ok(index)
+    }
+}
+
+/// The index of points in the order of their codes, and how many points share a code with more than a leaf of others.
+fn in_order<C: Key, T: Coordinate + count_crowded::Instance<C>>(
+    workspace: &mut Workspace,
+    codes: Column<C>,
+    pairs: &Column<u64>,
+    bounds: Bounds,
+) -> Result<(DeviceIndex<T>, Column<u32>)> {
+    let (gpu, len) = (workspace.gpu().clone(), codes.len());
+    let mut crowded = gpu.zeroed::<u32>(1)?;
+    // SAFETY: lengths are as the kernels need them, and each column is written before it is read.
+    unsafe {
+        let (mut sorted, mut order) = (gpu.uninitialized(len)?, gpu.uninitialized(len)?);
+        sort_with_indices(workspace, Sort::ascending(), &codes, &mut sorted, &mut order)?;
+        drop(codes);
+        let (x, y) = gather(&gpu, &order, pairs)?;
+        let arguments = count_crowded::Args {
+            places: Places { x: x.input(), y: y.input(), len: len as u32 },
+            codes: sorted.input(),
+            crowded: crowded.output(),
+        };
+        let kernel = <T as count_crowded::Instance<C>>::KERNEL;
+        gpu.enqueue(kernel, Blocks::for_each(&kernel, len as u64)?, arguments)?;
+        drop(sorted);
+        Ok((DeviceIndex::over(&gpu, (x, y, order), bounds)?, crowded))
     }
 }
 
@@ -219,23 +240,38 @@ fn gather<T: Coordinate>(
     }
 }
 
-/// The order of points along a curve through the ranks of their coordinates.
-fn by_ranks<T: Coordinate>(
-    workspace: &mut Workspace,
+/// The columns and rows of points among those of the finer curve.
+fn finer_cells<T: Coordinate>(
+    gpu: &Gpu,
     x: Slice<'_, T>,
     y: Slice<'_, T>,
-) -> Result<Column<u32>> {
-    let (gpu, len) = (workspace.gpu().clone(), x.len() as u32);
-    let (columns, rows) = (ranks(workspace, x)?, ranks(workspace, y)?);
-    // SAFETY: lengths are as the kernel needs it, and each column is written before it is read.
+    bounds: Bounds,
+) -> Result<(Column<u32>, Column<u32>)> {
+    // SAFETY: all columns have as many elements, and the kernel writes each.
     unsafe {
-        let (mut codes, mut order) =
-            (gpu.uninitialized::<u64>(x.len())?, gpu.uninitialized(x.len())?);
+        let (mut columns, mut rows) = (gpu.uninitialized(x.len())?, gpu.uninitialized(x.len())?);
+        let arguments = find_finer_cells::Args {
+            places: Places { x: x.input(), y: y.input(), len: x.len() as u32 },
+            curve: Curve::over(sides(bounds)),
+            columns: columns.output(),
+            rows: rows.output(),
+        };
+        let kernel = <T as find_finer_cells::Instance>::KERNEL;
+        gpu.enqueue(kernel, Blocks::for_each(&kernel, x.len() as u64)?, arguments)?;
+        Ok((columns, rows))
+    }
+}
+
+/// The codes of points along a curve through columns and rows.
+fn long_codes(gpu: &Gpu, columns: &Column<u32>, rows: &Column<u32>) -> Result<Column<u64>> {
+    let len = columns.len() as u32;
+    // SAFETY: all columns have as many elements, and the kernel writes each.
+    unsafe {
+        let mut codes = gpu.uninitialized(columns.len())?;
         let (columns, rows) = (columns.input(), rows.input());
-        let arguments = find_rank_codes::Args { columns, rows, len, codes: codes.output() };
-        gpu.enqueue(find_rank_codes, Blocks::for_each(&find_rank_codes, len.into())?, arguments)?;
-        argsort(workspace, Sort::ascending(), &codes, &mut order)?;
-        Ok(order)
+        let arguments = find_long_codes::Args { columns, rows, len, codes: codes.output() };
+        gpu.enqueue(find_long_codes, Blocks::for_each(&find_long_codes, len.into())?, arguments)?;
+        Ok(codes)
     }
 }
 
@@ -546,7 +582,9 @@ fn search<T: Coordinate>(
 /// The kernels for a coordinate.
 pub trait IndexKernels:
     find_codes::Instance
-    + count_crowded::Instance
+    + count_crowded::Instance<u32>
+    + count_crowded::Instance<u64>
+    + find_finer_cells::Instance
     + mark_steps::Instance
     + bound_points::Instance
     + bound_boxes::Instance

@@ -2,10 +2,10 @@
 
 use gpu_core::{Bounds, Points, host_memory};
 use kernels_rs::rtree::layout::{FANOUT, Layout};
-use kernels_rs::rtree::{Curve, LEVELS, MAX_REPEATED, rank_code};
+use kernels_rs::rtree::{Curve, LEVELS, MAX_REPEATED, long_code};
 use rayon::prelude::*;
 
-use super::{Index, check_bounds, needs_ranks, sides};
+use super::{Index, check_bounds, is_crowded, sides};
 use crate::cpu::{self, Coded, sort_by_code};
 use crate::{MAX_POINTS, Result};
 
@@ -20,9 +20,21 @@ pub(crate) fn index(points: Points<'_>, bounds: Option<Bounds>) -> Result<Index>
     let coded = |i: usize| (u64::from(curve.code(points.x[i], points.y[i])), i as u32);
     let mut sorted = collected(points.len(), coded)?;
     sort_by_code(&mut sorted, LEVELS)?;
-    if needs_ranks(crowded(points, &sorted), points.len()) {
-        let (columns, rows) = (ranks(points.x)?, ranks(points.y)?);
-        sorted = collected(points.len(), |i| (rank_code(columns[i], rows[i]), i as u32))?;
+    for by_ranks in [false, true] {
+        if !is_crowded(crowded(points, &sorted), points.len()) {
+            break;
+        }
+        let code: Box<dyn Fn(usize) -> u64 + Sync> = match by_ranks {
+            false => Box::new(|i| {
+                let [column, row] = curve.finer_cell(points.x[i], points.y[i]);
+                long_code(column, row)
+            }),
+            true => {
+                let (columns, rows) = (ranks(points.x)?, ranks(points.y)?);
+                Box::new(move |i| long_code(columns[i], rows[i]))
+            }
+        };
+        sorted = collected(points.len(), |i| (code(i), i as u32))?;
         sort_by_code(&mut sorted, u32::BITS)?;
     }
     let gathered = |column: &[f64]| collected(sorted.len(), |i| column[sorted[i].1 as usize]);

@@ -234,15 +234,39 @@ fn clusters_that_the_curve_cannot_divide_are_ordered_by_ranks() {
     }
     // Leaves that follow each other are near each other: their boxes hardly overlap.
     let leaves = searcher.index.x().chunks(32).zip(searcher.index.y().chunks(32));
-    let areas = leaves.map(|(x, y)| {
-        let side = |along: &[f64]| {
-            let range = along.iter().fold((f64::MAX, f64::MIN), |r, &v| (r.0.min(v), r.1.max(v)));
-            range.1 - range.0
-        };
-        side(x) * side(y)
-    });
+    let areas = leaves.map(|(x, y)| length(x) * length(y));
     let within_one: f64 = areas.filter(|&area| area <= 1.0).sum();
     assert!(within_one < 3.0, "{within_one}");
+}
+
+/// The half perimeters of an index's leaves, but for those that reach from one heap to another.
+fn half_perimeters(index: &Index) -> f64 {
+    let leaves = index.x().chunks(32).zip(index.y().chunks(32));
+    let sides = leaves.map(|leaf| <[&[f64]; 2]>::from(leaf).map(length));
+    sides.map(|[x, y]| x + y).filter(|&sum| sum < 1000.0).sum()
+}
+
+/// The length of the range of some numbers.
+fn length(numbers: &[f64]) -> f64 {
+    let range = numbers.iter().fold((f64::MAX, f64::MIN), |r, &v| (r.0.min(v), r.1.max(v)));
+    range.1 - range.0
+}
+
+#[test]
+fn heaps_within_a_cell_have_leaves_as_tight_as_alone() {
+    let mut random = Random::new(17);
+    let (mut cloud, mut alone) = (Cloud::of([]), 0.0);
+    for heap in 0..20 {
+        // Up to 10 wide, where a cell of the curve is 15.
+        let width = 10.0_f64.powi(heap % 4 - 2);
+        let [x, y] = [random.between(0.0, 1e6), random.between(0.0, 1e6)];
+        let mut place = || (x + random.between(0.0, width), y + random.between(0.0, width), 0.0);
+        let heap = Cloud::of((0..1024).map(|_| place()));
+        alone += half_perimeters(&Searcher::new(heap.clone()).index);
+        heap.x.iter().zip(&heap.y).for_each(|(&x, &y)| cloud.push((x, y, 0.0)));
+    }
+    let perimeters = half_perimeters(&Searcher::new(cloud).index);
+    assert!(perimeters < 1.2 * alone, "{perimeters}, each heap alone {alone}");
 }
 
 #[test]

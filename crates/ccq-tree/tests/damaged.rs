@@ -180,7 +180,7 @@ fn damaged_trees_are_refused_or_harmless() {
     ] {
         let mut bytes = whole.clone();
         bytes[at..at + 8].copy_from_slice(&f64::to_le_bytes(number));
-        refused(&with_sums(bytes, 8), "lies nowhere");
+        refused(&with_sums(bytes, 8), "its place on the ground is invalid");
     }
     fuzz::<u8>(|v| v as u8, &Params::new(), 51);
     fuzz::<u8>(|v| v as u8, &Params::new().nodata(2.0).bins([1.0, 3.0]), 52);

@@ -154,7 +154,7 @@ pub enum Error {
         needed_minor: i32,
     },
     /// The process already uses the other driver; a process uses one driver.
-    #[error("device {wanted} is not available: this process already uses the {loaded}")]
+    #[error("device {wanted} is not available: this process already uses {loaded}")]
     OtherDriver {
         /// The device asked for.
         wanted: String,

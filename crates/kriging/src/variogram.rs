@@ -300,12 +300,12 @@ mod tests {
     #[test]
     fn what_is_no_variogram_is_named() {
         for (text, words) in [
-            ("", "no NAME:NUMBERS"),
-            ("spherical", "no NAME:NUMBERS"),
-            ("linear:1,2", "\"linear\" is none of"),
+            ("", "not NAME:NUMBERS"),
+            ("spherical", "not NAME:NUMBERS"),
+            ("linear:1,2", "unknown structure \"linear\""),
             ("spherical:1", "1 numbers"),
             ("nugget:1,2", "2 numbers"),
-            ("gaussian:1,x", "no number"),
+            ("gaussian:1,x", "not a number"),
             ("spherical:1,0", "range 0 is not between"),
             ("spherical:-1,5", "sill -1 is not"),
             ("spherical:NaN,5", "sill NaN is not"),

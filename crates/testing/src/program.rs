@@ -170,7 +170,7 @@ impl Program {
             let name = format!("{}{end}", once[output]);
             let mut as_folder = [&once[..], &["--overwrite"]].concat();
             as_folder[output] = &name;
-            let words = ["cannot write", &name[..], "the name of a folder"];
+            let words = ["cannot write", &name[..], "it names a folder"];
             self.fails(folder, &as_folder, &words);
         }
         self.fails(folder, &once, &["exists", "--overwrite"]);

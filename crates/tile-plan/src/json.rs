@@ -175,9 +175,9 @@ mod tests {
             let error = forged(change).unwrap_err().to_string();
             assert!(error.contains(words), "{error}");
         };
-        refused(&|tiles| tiles[3].row = 0, "has cells of another");
-        refused(&|tiles| tiles[3] = tiles[0].clone(), "has cells of another");
-        refused(&|tiles| (tiles[1].column, tiles[1].width) = (31, 33), "has cells of another");
+        refused(&|tiles| tiles[3].row = 0, "overlaps another tile");
+        refused(&|tiles| tiles[3] = tiles[0].clone(), "overlaps another tile");
+        refused(&|tiles| (tiles[1].column, tiles[1].width) = (31, 33), "overlaps another tile");
         refused(&|tiles| tiles[2].height = 31, "are not its grid");
         refused(&|tiles| drop(tiles.pop()), "are not its grid");
         refused(&|tiles| tiles[3].column = 33, "is not of its grid");

@@ -40,7 +40,7 @@ mod tests {
         assert!((of("200, 100", None).unwrap() - 0.5).abs() < 1e-12);
         assert!(of("200,100", Some(0.5)).is_ok());
         let error = of("200,80", None).unwrap_err().to_string();
-        assert!(error.contains("not square: --size 200x100"), "{error}");
+        assert!(error.contains("not square: use --size 200x100"), "{error}");
         let error = of("200,100", Some(1.0)).unwrap_err().to_string();
         assert!(error.contains("--resolution 1"), "{error}");
     }

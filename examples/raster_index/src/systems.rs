@@ -83,7 +83,7 @@ mod tests {
         let [a, b] = ["a.tif", "b.tif"].map(Path::new);
         let (zone, other) = (crs("EPSG:32633"), crs("EPSG:32634"));
         let error = require_same((a, Some(&zone)), (b, Some(&other))).unwrap_err().to_string();
-        assert!(error.starts_with("b.tif is in EPSG:32634, a.tif in EPSG:32633"), "{error}");
+        assert!(error.starts_with("b.tif is in EPSG:32634, but a.tif is in EPSG:32633"), "{error}");
         for same in [None, Some(&keys), Some(&crs("EPSG:32633+5703"))] {
             require_same((a, Some(&zone)), (b, same)).unwrap();
         }

@@ -322,8 +322,8 @@ fn coded_tree<T: ValueType>(
     }))
 }
 
-/// Writes the index of a raster whose tiles lie in these files, row by row, each of which passes a check, with a
-/// reference system as it is kept.
+/// Writes the index of a raster from the files of its tiles, row by row, with a coordinate system as files keep it. Each
+/// tile must pass a check.
 ///
 /// # Safety
 /// As [`Tree::map`], of each file.

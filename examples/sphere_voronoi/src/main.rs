@@ -233,33 +233,40 @@ fn write(
         write_neighbours(args.to(path), &sphere_qtm::adjacency(diagram, count)?, sites)?;
     }
     if let Some(path) = &args.regions {
-        let regions = sphere_qtm::outlines(diagram, count)?;
-        let features = regions.into_iter().enumerate().filter(|(_, region)| !region.is_empty());
-        let features = features.map(|(i, region)| {
-            let mut properties = sites.properties.get(i).cloned().unwrap_or_default();
-            for (name, number) in [
-                ("site", i as f64),
-                ("lon", sites.x[i]),
-                ("lat", sites.y[i]),
-                ("area_km2", areas[i]),
-            ] {
-                properties.set(name, number);
-            }
-            let polygons = region.iter().map(|polygon| rings(polygon, sites.latitude)).collect();
-            (properties, Shape::Polygons(polygons))
-        });
-        match ending(path).as_str() {
-            "parquet" => {
-                geo_io::write_geoparquet_features(args.to(path), features, Some(&wgs_84()?))?
-            }
-            _ => geo_io::write_shapes(args.to(path), features, None)?,
-        }
+        write_regions(args, path, sites, diagram, &areas)?;
     }
     if let Some(path) = &args.map {
         let vectors = sites.vectors()?;
         let view = map::View::new(args, sites.latitude);
         let map::Map { pixels, width, height } = view.draw(diagram, &vectors);
         geo_io::write_colours(args.to(path), &pixels, width, height)?;
+    }
+    Ok(())
+}
+
+/// Writes the outline of each site's region, with the site's properties.
+fn write_regions(
+    args: &Args,
+    path: &Path,
+    sites: &Sites,
+    diagram: &Diagram,
+    areas: &[f64],
+) -> Result<()> {
+    let regions = sphere_qtm::outlines(diagram, areas.len())?;
+    let features = regions.into_iter().enumerate().filter(|(_, region)| !region.is_empty());
+    let features = features.map(|(i, region)| {
+        let mut properties = sites.properties.get(i).cloned().unwrap_or_default();
+        for (name, number) in
+            [("site", i as f64), ("lon", sites.x[i]), ("lat", sites.y[i]), ("area_km2", areas[i])]
+        {
+            properties.set(name, number);
+        }
+        let polygons = region.iter().map(|polygon| rings(polygon, sites.latitude)).collect();
+        (properties, Shape::Polygons(polygons))
+    });
+    match ending(path).as_str() {
+        "parquet" => geo_io::write_geoparquet_features(args.to(path), features, Some(&wgs_84()?))?,
+        _ => geo_io::write_shapes(args.to(path), features, None)?,
     }
     Ok(())
 }

@@ -55,7 +55,7 @@ unsafe fn sums(gpu: &Gpu, tensor: versioned::Dlpack) -> Result<versioned::Dlpack
     Ok(column.into_dlpack()?)
 }
 
-/// A thing for Python that is not there.
+/// Prints an error, and returns null for Python.
 fn report<T>(error: Failure) -> *mut T {
     eprintln!("{error}");
     std::ptr::null_mut()

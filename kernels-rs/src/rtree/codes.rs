@@ -11,8 +11,8 @@ use crate::spatial::hilbert;
 use crate::spatial::place::Place;
 
 /// Levels of the curve over the bounds of the points. A code has twice as many bits, so 32: the sort takes four
-/// passes over keys of 4 bytes, where 24 levels take six over keys of 8. Points that crowd its cells are sorted again, along
-/// a curve of [`FINER_LEVELS`]; if they crowd the cells of that, by their ranks.
+/// passes over keys of 4 bytes, where 24 levels take six over keys of 8. If many points share
+/// a cell, the build sorts again, along a curve of [`FINER_LEVELS`], and then by ranks.
 pub const LEVELS: u32 = 16;
 
 /// Levels of the finer curve, whose codes have 64 bits.

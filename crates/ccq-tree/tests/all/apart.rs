@@ -149,7 +149,7 @@ fn rasters_without_common_ground_are_refused() {
     assert!(matches!(error, Error::Sides { width: 9, height: 9, .. }), "{error}");
     let nowhere = build(&Device::Cpu, fractal::<u8>(30, 30, 1, 0.5).view(), &params).unwrap();
     let error = refused(here.condition(), Condition::new(&nowhere));
-    assert!(error.to_string().contains("no ground"), "{error}");
+    assert!(error.to_string().contains("do not overlap"), "{error}");
     assert_eq!(search_grid(&[]), Err(Error::Conditions { conditions: 0, most: 8 }));
 }
 

@@ -432,10 +432,10 @@ mod tests {
         for code in [4326, 4979, 26910, 4978, 7415] {
             let text = format!("EPSG:32633+{code}");
             let error = Crs::parse(&text).unwrap_err().to_string();
-            assert!(error.contains(&text) && error.contains("no vertical system"), "{error}");
+            assert!(error.contains(&text) && error.contains("of a vertical system"), "{error}");
         }
         let reason = |text: &str| Crs::parse(text).unwrap_err().to_string();
-        assert!(reason("EPSG:5703").contains("heights alone"));
+        assert!(reason("EPSG:5703").contains("it is a vertical system"));
         assert!(reason("EPSG:9999").contains("no geographic, projected or compound system"));
         let text = format!("PROJCS[\"{}\"]", "\u{e9}".repeat(1000));
         assert!(reason(&text).len() < 250 && reason(&text).contains(" ..\""), "{}", reason(&text));

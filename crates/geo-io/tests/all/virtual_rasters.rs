@@ -214,7 +214,7 @@ fn what_is_not_copied_is_refused_by_name() {
             "xOff \"1e300\"",
         ),
         (simple(&rectangles("yOff=\"0\"")), "xOff \"\" of its DstRect"),
-        (source("SimpleSource", "none.tif", ""), "none.tif is not a file that is there"),
+        (source("SimpleSource", "none.tif", ""), "none.tif does not exist"),
         ("<SimpleSource/>".to_owned(), "no SourceFilename"),
         (source("SimpleSource", "m.vrt", ""), "it is a source of itself"),
     ] {

@@ -35,7 +35,7 @@ pub struct DeviceIndex<T: Coordinate> {
 /// The index is the same as from [`index`](crate::index()), with coordinates of the given type. Device memory in
 /// addition to the points and the index: 28 bytes a point for f32, 36 for f64. Cost: one sort by 32 bits. The bounds
 /// have 2^16 by 2^16 cells. If more than one point in a thousand shares a cell with 32 points at other places, the call
-/// sorts again, by 64 bits, for 2^31 by 2^31 cells. If points crowd these cells too, it sorts three more times: twice by
+/// sorts again, by 64 bits, for 2^31 by 2^31 cells. If the points share these cells too, it sorts three more times: twice by
 /// coordinates, once by 64 bits.
 ///
 /// Example: see [`nearest`].

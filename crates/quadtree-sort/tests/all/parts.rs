@@ -135,7 +135,7 @@ fn parts_that_are_none_of_one_tree_are_refused() {
     let (part, text) = what(&[Part::new(&near, 1, 1)]);
     assert!(part == 0 && text.contains("outside"), "{text}");
     let (part, text) = what(&[Part::new(&near, 1, 0), Part::new(&far, 0, 0)]);
-    assert!(part == 1 && text.contains("shares"), "{text}");
+    assert!(part == 1 && text.contains("overlaps"), "{text}");
     for cell in [(32, 0), (1, 4)] {
         let (_, text) = what(&[Part::new(&near, cell.0, cell.1)]);
         assert!(text.contains("no such cell"), "{text}");

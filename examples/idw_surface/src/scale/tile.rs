@@ -11,7 +11,7 @@
 //! all points were read.
 //!
 //! **Prediction errors** rest on two searches: a cell's points, and the neighbours of these. The halo is twice as wide,
-//! and each search has half of it. A point within half of the halo's width finds its neighbours within as much again,
+//! and each search has half of it. A point within half of the halo's width has its neighbours within the other half,
 //! and the tile has read these. So the same proof holds for it.
 
 use anyhow::{Context, Result, ensure};

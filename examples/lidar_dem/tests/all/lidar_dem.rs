@@ -112,7 +112,7 @@ fn bad_options_get_one_line_and_leave_nothing() {
         (&["--resolution", "fine"], &["resolution", "fine"]),
         (&["--resolution", "1e-5"], &["0.00001", "need", "GiB", "available"]),
         (&["--resolution", "1e-12"], &["--resolution 1e-12", "cells are too many"]),
-        (&["--site-radius", "4"], &["--site-radius 4", "gone", "--max-distance 4"]),
+        (&["--site-radius", "4"], &["--site-radius 4", "no longer has", "--max-distance 4"]),
         (&["--query-radius", "3"], &["--query-radius 3", "--method pixels", "--max-distance"]),
         (&["--region-of-influence", "9"], &["--region-of-influence 9", "--method pixels"]),
         (&["--region-of-influence", "0", "--method", "pixels"], &["--region-of-influence", "0"]),

@@ -395,7 +395,7 @@ fn what_has_no_plan_gets_one_line() {
         (&["--method", "pixels", "--weights", "c1"], &["--weights sibson"]),
     ] {
         let plan = ["plan", "survey.laz", "-o", "good.json", "--overwrite"];
-        let words = format!("; {} would do", would_do.join(" "));
+        let words = format!("; {} would allow tiles", would_do.join(" "));
         PROGRAM.fails(folder, &[&plan[..], more].concat(), &[&words]);
         let mut all: Vec<&str> = more.to_vec();
         for (option, value) in would_do.iter().filter_map(|option| option.split_once(' ')) {

@@ -53,7 +53,7 @@ fn several_rasters_refine_one_index_and_indices_beside_it() {
     let ask = ["query", "a.ccq", "--range", "2,6", "--raster", "east.tif", "--raster", "west.tif"];
     let found = |ask: &[&str]| PROGRAM.json(path, ask)["found"].clone();
     assert_eq!(found(&ask), json!({"quadrants": 4, "cells": 4, "unsure": 0}));
-    PROGRAM.fails(path, &ask[..6], &["east.tif has 2 x 2 cells, a.ccq 4 x 2"]);
+    PROGRAM.fails(path, &ask[..6], &["east.tif has 2 x 2 cells, but a.ccq has 4 x 2"]);
     let and = [&ask[..], &["--and", "b.ccq", "3,5"]].concat();
     assert_ne!(found(&and)["unsure"], 0);
     let words = ["--and b.ccq 3,5 cuts through bins of b.ccq", "--raster-of b.ccq"];
@@ -218,7 +218,7 @@ fn an_index_keeps_the_place_of_cells_that_are_no_squares() {
     assert_eq!(ring_of_four(path), ring);
     write(path, "squares.tif", (10.0, SQUARE), &[1.0, 2.0]);
     PROGRAM.succeeds(path, &["build", "squares.tif", "-o", "s.ccq"]);
-    let words = ["a.ccq", "no squares", "gdalwarp"];
+    let words = ["a.ccq", "not square", "gdalwarp"];
     PROGRAM.fails(path, &["query", "s.ccq", "--and", "a.ccq", "0,9"], &words);
     let ask = ["query", "a.ccq", "--raster"];
     PROGRAM.succeeds(path, &[&ask[..], &["oblong.tif"]].concat());

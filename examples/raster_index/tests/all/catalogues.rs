@@ -67,7 +67,7 @@ fn what_contradicts_a_raster_is_refused_with_both_values() {
     };
     let raster = || rasters[1].clone();
     let shape = raster().states("proj:shape", vec![WIDTH, HEIGHT]);
-    fails(shape, &["proj:shape is 70 rows of 50 columns", "has 50 of 70"]);
+    fails(shape, &["proj:shape is 70 rows of 50 columns", "has 50 rows of 70"]);
     let moved = raster().states("proj:transform", vec![2.0, 0.0, 4e5, 0.0, -2.0, 5e6]);
     fails(moved, &["proj:transform is [400000", "400140"]);
     fails(raster().states("proj:code", "EPSG:32633"), &["EPSG:32633", "is in EPSG:32632"]);

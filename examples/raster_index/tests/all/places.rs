@@ -87,7 +87,7 @@ fn rasters_of_other_systems_or_places_are_refused_by_name() {
     write(path, "east.tif", 500_060.0, Some("EPSG:32634"));
     write(path, "same.tif", 500_060.0, Some("EPSG:32633"));
     write(path, "unknown.tif", 500_120.0, None);
-    let words = ["east.tif is in EPSG:32634", "west.tif in EPSG:32633"];
+    let words = ["east.tif is in EPSG:32634", "west.tif is in EPSG:32633"];
     for (command, out) in [("build", "x.ccq"), ("plan", "x.json")] {
         PROGRAM.fails(path, &[command, "west.tif", "east.tif", "-o", out], &words);
         let three = [command, "west.tif", "same.tif", "unknown.tif", "-o", out];
@@ -152,7 +152,7 @@ fn indices_of_other_cell_sizes_are_asked_together() {
         );
     }
     let ask = ["query", "fine.ccq", "--and", "far.ccq", "0,9"];
-    PROGRAM.fails(path, &ask, &["far.ccq", "600000", "fine.ccq", "no ground in common"]);
+    PROGRAM.fails(path, &ask, &["far.ccq", "600000", "fine.ccq", "they do not overlap"]);
 }
 
 #[test]

@@ -198,7 +198,7 @@ fn squares_of_degrees_are_squares_and_other_cells_have_an_index_alone() {
             let alone = [command, name, "-o", out, "--overwrite"];
             assert!(!succeeds(path, &alone).contains("note"), "{name}");
             let both = [command, "degrees.tif", name, "-o", out, "--overwrite"];
-            fails(path, &both, &[name, "mirrored or no squares", "gdalwarp"]);
+            fails(path, &both, &[name, "mirrored or not square", "gdalwarp"]);
         }
         std::fs::remove_file(path.join(out)).unwrap();
     }
@@ -726,7 +726,7 @@ fn what_is_wrong_is_said_in_a_line() {
     fails(
         path,
         &["build", "heights.npy", "--bins", "3,2"],
-        &["--bins: boundary 2, 2, is not above the one before, 3"],
+        &["--bins: boundary 2, 2, is not above the previous one, 3"],
     );
     fails(path, &["build", "heights.npy", "--bins", "3", "--quantiles", "4"], &["--quantiles"]);
     fails(

@@ -100,7 +100,7 @@ fn rasters_of_other_systems_or_places_are_refused_by_name() {
         PROGRAM.succeeds(path, &["build", name, "-o", index.to_str().unwrap()]);
     }
     let and = |other: &'static str| ["query", "west.ccq", "--and", other, "0,9"];
-    let words = "east.ccq is in EPSG:32634, west.ccq in EPSG:32633";
+    let words = "east.ccq is in EPSG:32634, but west.ccq is in EPSG:32633";
     PROGRAM.fails(path, &and("east.ccq"), &[words]);
     let words = ["same.ccq", "500060 4000000", "west.ccq", "500000 4000000"];
     PROGRAM.fails(path, &and("same.ccq"), &words);

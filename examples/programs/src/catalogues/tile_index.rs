@@ -149,7 +149,8 @@ mod tests {
             assert!(format!("{error:#}").contains(words), "{error:#}");
         }
         let error = read("a.json", &index(&[good]), Some("file")).err().unwrap();
-        let words = "no column is called \"file\": name it by --path-column; its columns are location";
+        let words =
+            "no column is called \"file\": name it by --path-column; its columns are location";
         assert!(format!("{error:#}").contains(words), "{error:#}");
         assert!(read("a.json", &index(&[]), None).unwrap().is_empty());
     }

@@ -223,7 +223,11 @@ fn an_index_keeps_the_place_of_cells_that_are_no_squares() {
     let ask = ["query", "a.ccq", "--raster"];
     PROGRAM.succeeds(path, &[&ask[..], &["oblong.tif"]].concat());
     build_at(path, "other.tif", [10.0, 2.0, 0.0, 61.0, 0.0, -3.0], Some("EPSG:32633"));
-    PROGRAM.fails(path, &[&ask[..], &["oblong.tif"]].concat(), &["oblong.tif", "do not lie at the same place"]);
+    PROGRAM.fails(
+        path,
+        &[&ask[..], &["oblong.tif"]].concat(),
+        &["oblong.tif", "do not lie at the same place"],
+    );
 }
 
 /// Rows from south to north (their rings are counter-clockwise too), turned rows, and degrees.

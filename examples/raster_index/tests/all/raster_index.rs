@@ -734,7 +734,11 @@ fn what_is_wrong_is_said_in_a_line() {
         &["build", "heights.npy", "--quantiles", "300"],
         &["--quantiles 300: cells of i16", "300 bins", "256"],
     );
-    fails(path, &["build", "long.npy", "--bins", "1,3,2.5"], &["boundary 3, 2.5", "previous one, 3"]);
+    fails(
+        path,
+        &["build", "long.npy", "--bins", "1,3,2.5"],
+        &["boundary 3, 2.5", "previous one, 3"],
+    );
     fails(path, &["info", "text.ccq"], &["text.ccq", "not a .ccq file"]);
     fails(path, &["info", "none.ccq"], &["none.ccq"]);
     succeeds(path, &["build", "heights.npy", "-o", "h.ccq"]);

@@ -6,12 +6,12 @@
 //! sphere.
 //!
 //! **Columns.** On an ellipsoid of revolution, the border between two sites may cross a column more than once, so
-//! winners' rows may go back. But lengths are close to those on the sphere. A step of latitude has M = a (1 - e2) / (1
-//! - e2 sin^2 phi)^(3/2) metres a radian, and one of longitude N cos(phi), N = a / (1 - e2 sin^2 phi)^(1/2). The sphere
-//! of radius 1 has 1 and cos(phi). Both M and N are at least [`LEAST`], so a curve on the ellipsoid is at least
-//! [`LEAST`] times as long as the same curve on the sphere. Likewise a geodesic is at least [`LEAST`] times the arc. So
-//! a candidate is farther if its arc times [`LEAST`] is more than the length of a known geodesic. All others are
-//! measured; they are few, since M and N are at most 1.0102 times [`LEAST`].
+//! winners' rows may go back. But lengths are close to those on the sphere. A step of latitude has
+//! M = a (1 - e2) / (1 - e2 sin^2 phi)^(3/2) metres a radian, and one of longitude N cos(phi),
+//! N = a / (1 - e2 sin^2 phi)^(1/2). The sphere of radius 1 has 1 and cos(phi). Both M and N are at least [`LEAST`], so a
+//! curve on the ellipsoid is at least [`LEAST`] times as long as the same curve on the sphere. Likewise a geodesic is at
+//! least [`LEAST`] times the arc. So a candidate is farther if its arc times [`LEAST`] is more than the length of a known
+//! geodesic. All others are measured; they are few, since M and N are at most 1.0102 times [`LEAST`].
 
 #[cfg(feature = "ellipsoid")]
 use geographiclib_rs::{Geodesic, InverseGeodesic};

@@ -178,8 +178,8 @@ mod tests {
         refused(&|tiles| tiles[3].row = 0, "overlaps another tile");
         refused(&|tiles| tiles[3] = tiles[0].clone(), "overlaps another tile");
         refused(&|tiles| (tiles[1].column, tiles[1].width) = (31, 33), "overlaps another tile");
-        refused(&|tiles| tiles[2].height = 31, "are not its grid");
-        refused(&|tiles| drop(tiles.pop()), "are not its grid");
-        refused(&|tiles| tiles[3].column = 33, "is not of its grid");
+        refused(&|tiles| tiles[2].height = 31, "do not cover its grid");
+        refused(&|tiles| drop(tiles.pop()), "do not cover its grid");
+        refused(&|tiles| tiles[3].column = 33, "does not belong to the plan's grid");
     }
 }

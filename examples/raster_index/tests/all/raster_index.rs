@@ -743,7 +743,7 @@ fn what_is_wrong_is_said_in_a_line() {
     fails(path, &["info", "none.ccq"], &["none.ccq"]);
     succeeds(path, &["build", "heights.npy", "-o", "h.ccq"]);
     fails(path, &["build", "heights.npy", "-o", "h.ccq"], &["--overwrite"]);
-    fails(path, &["query", "h.ccq", "--range", "5,1"], &["5 is above 1"]);
+    fails(path, &["query", "h.ccq", "--range", "5,1"], &["lower end 5 is above the upper end 1"]);
     fails(
         path,
         &["query", "h.ccq", "--window", "0,0,4,4"],

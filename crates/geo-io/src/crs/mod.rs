@@ -686,9 +686,9 @@ mod tests {
     #[test]
     fn krovaks_projection_is_known_by_its_axes() {
         let all = [
-            // Without axes it runs as in GDAL.
+            // Without axes it runs south and west, whatever its name: GDAL 3.6 puts 1050000 740000 into Prague.
             (
-                5514,
+                5513,
                 r#"PROJCS["S-JTSK / Krovak East North",GEOGCS["S-JTSK",DATUM["System_of_the_Unified_Trigonometrical_Cadastral_Network",SPHEROID["Bessel 1841",6377397.155,299.1528128]],PRIMEM["Greenwich",0],UNIT["degree",0.0174532925199433]],PROJECTION["Krovak"],PARAMETER["latitude_of_center",49.5],PARAMETER["longitude_of_center",24.8333333333333],PARAMETER["azimuth",30.2881397527778],PARAMETER["pseudo_standard_parallel_1",78.5],PARAMETER["scale_factor",0.9999],PARAMETER["false_easting",0],PARAMETER["false_northing",0],UNIT["metre",1]]"#,
             ),
             (

@@ -266,7 +266,7 @@ impl<'a> Node<'a> {
     }
 
     /// Whether a projected system by Krovak's projection runs east and north, and not south and west. `list` has the
-    /// parameters. Esri's signs of axes say it, and otherwise axes. Without either it runs east and north, as in GDAL.
+    /// parameters. Esri's signs of axes say it, and otherwise axes. Without either it runs south and west, as in GDAL.
     pub fn is_krovak_north_up(&self, list: &Node<'_>) -> bool {
         let sign = |part: Node<'_>| {
             (part.word(0)?.eq_ignore_ascii_case("X_Scale")).then(|| part.number(1))?
@@ -275,7 +275,7 @@ impl<'a> Node<'a> {
         let mut ways = axes.filter_map(|axis| axis.word(1).map(str::to_ascii_lowercase));
         match list.children().find_map(sign) {
             Some(sign) => sign < 0.0,
-            None => ways.next().is_none_or(|way| way != "south"),
+            None => ways.next().is_some_and(|way| way != "south"),
         }
     }
 

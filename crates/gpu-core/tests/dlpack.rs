@@ -124,6 +124,8 @@ fn the_software_device_works_on_arrays_of_other_libraries_where_they_lie() {
         let tensor = dlpack::from_vec(vec![3_f32; 10]).unwrap();
         // SAFETY: as above.
         let slice = unsafe { Slice::<f32>::from_dlpack(&gpu, &tensor) }.unwrap();
+        // A view of a part does not hide the whole.
+        software_gpu::lend(slice.as_ptr().wrapping_add(4).cast(), 8);
         let mut copy = gpu.zeroed(10).unwrap();
         copy.copy_from(slice).unwrap();
         assert_eq!(copy.to_host().unwrap(), [3.0; 10]);

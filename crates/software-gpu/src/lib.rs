@@ -122,7 +122,7 @@ pub fn bytes_of_thread() -> i64 {
 }
 
 /// Lets kernels use host memory that the device did not allocate, such as an array of another library. It lies at `start`
-/// and has so many bytes. The device knows of it until it is lent anew, or until the device allocates memory there.
+/// and has `bytes` bytes. It may overlap memory that was lent before. The device forgets it where it allocates memory of its own.
 pub fn lend(start: *const u8, bytes: usize) {
     memory::lend(start as u64, bytes);
 }

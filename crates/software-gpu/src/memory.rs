@@ -231,20 +231,47 @@ fn find(map: &BTreeMap<u64, Arc<Allocation>>, address: u64) -> Option<&Arc<Alloc
 }
 
 impl Table {
-    /// Forgets the lent memory that reaches into new memory: its owner has freed it.
+    /// Takes out the lent memory that shares bytes with a range, and returns where it lay.
+    fn take_lent(&mut self, range: &Range<u64>) -> Vec<Range<u64>> {
+        let (mut taken, Range { start, end }) = (Vec::new(), range.clone());
+        self.host.retain(|_, a| {
+            let is_apart = a.layout.is_some() || a.end() <= start || a.address() >= end;
+            if !is_apart {
+                taken.push(a.address()..a.end());
+            }
+            is_apart
+        });
+        taken
+    }
+
+    fn put_lent(&mut self, range: Range<u64>) {
+        if !range.is_empty() {
+            let lent = Allocation::lent(range.start, (range.end - range.start) as usize);
+            self.host.insert(range.start, Arc::new(lent));
+        }
+    }
+
+    /// Forgets the lent memory where new memory lies: its owner has freed that part.
     fn forget_lent(&mut self, new: &Range<u64>) {
-        self.host
-            .retain(|_, a| a.layout.is_some() || a.end() <= new.start || a.address() >= new.end);
+        for old in self.take_lent(new) {
+            self.put_lent(old.start..new.start.max(old.start));
+            self.put_lent(new.end.min(old.end)..old.end);
+        }
     }
 }
 
-/// Lets kernels use host memory, until it is lent or allocated anew. Memory of the device is left as it is.
+/// Lets kernels use host memory, until the device allocates there. Arrays may overlap, as views of one do. Memory of the
+/// device is left as it is.
 pub(crate) fn lend(address: u64, size: usize) {
     let mut table = lock();
     let is_own = |map| find(map, address).is_some_and(|a| a.layout.is_some());
     if size > 0 && !is_own(&table.live) && !is_own(&table.host) {
-        table.forget_lent(&(address..address + size as u64));
-        table.host.insert(address, Arc::new(Allocation::lent(address, size)));
+        let new = address..address + size as u64;
+        let taken = table.take_lent(&new);
+        let joined =
+            |all: Range<u64>, old: Range<u64>| all.start.min(old.start)..all.end.max(old.end);
+        let all = taken.into_iter().fold(new, joined);
+        table.put_lent(all);
     }
 }
 

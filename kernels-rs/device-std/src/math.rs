@@ -79,7 +79,17 @@ pub fn reciprocal(x: f64) -> f64 {
 pub fn reciprocal_of_normal(x: f64) -> f64 {
     #[cfg(target_arch = "nvptx64")]
     {
-        let near = reciprocal(x);
+        let near: f64;
+        // SAFETY: arithmetic.
+        unsafe {
+            core::arch::asm!("rcp.approx.ftz.f64 {0}, {1};", out(reg64) near, in(reg64) x,
+                options(pure, nomem, nostack, preserves_flags));
+        }
+        // The lower half of the estimate is 0. If all bits of x's fraction are 1, the last step below is then a tie that
+        // rounds the wrong way; another lower half keeps it off the tie.
+        let near = f64::from_bits(near.to_bits() | 1 << 31);
+        let e = mul_add(-x, near, 1.0);
+        let near = mul_add(mul_add(e, e, e), near, near);
         mul_add(near, mul_add(-x, near, 1.0), near)
     }
     #[cfg(not(target_arch = "nvptx64"))]

@@ -34,13 +34,11 @@ const LANES: usize = 4;
 /// Writes the value of each target of a part, for each column of values, and its variance; NaN where it has too few
 /// neighbours. An instance takes up to as many as its name says. Grid: a thread for each target that there is room for.
 ///
-/// `up_to_16` spills a register on sm_90. It takes 39 ms where the form before took 47 (docs/notes/kriging.md).
-///
 /// # Safety
 /// The points' columns have `count` elements each, and the positions name points. The targets' columns have what
 /// [`Patches`](crate::rtree::patches::Patches) says; results have an element for each target, values for each column.
 #[kernel(block = BLOCK, shared = bytes_of_block::<K>(), key: usize = K, instances(
-    up_to_8: <8>; up_to_12: <12>; up_to_16: <16>, spills = 20;
+    up_to_8: <8>; up_to_12: <12>; up_to_16: <16>;
 ))]
 pub unsafe fn solve_by_thread<const K: usize>(
     points: Points<'_>,

@@ -102,7 +102,7 @@ fn other_clouds_are_read_whole() {
         let some = bounds(100.0, 100.0, 200.0, 300.0);
         let (mut part, expected) = (read(&remote, Some(some)).unwrap(), read(&path, Some(some)));
         let note = part.notes.pop().unwrap();
-        assert!(note.contains("no COPC") && note.contains("all of it"), "{note}");
+        assert!(note.contains("not a COPC") && note.contains("all of it"), "{note}");
         assert_eq!(part, expected.unwrap());
         let filter = Filter { bounds: Some(some), ..Filter::default() };
         let mut count = 0;

@@ -87,15 +87,26 @@ impl AsciiGrid {
     }
 
     fn values<T: Sample>(&self, rows: Range<usize>, columns: Range<usize>) -> Result<Vec<T>> {
-        let (width, path) = (self.header.size.0, &self.path);
+        let path = &self.path;
         let asked =
             (rows.len() as u64 * columns.len() as u64).saturating_mul(size_of::<T>() as u64);
         let memory = |_| Error::OutOfMemory { path: path.clone(), asked };
         host_memory::require(asked).map_err(memory)?;
         let mut values = host_memory::with_capacity(rows.len() * columns.len()).map_err(memory)?;
-        if rows.is_empty() || columns.is_empty() {
-            return Ok(values);
+        if !rows.is_empty() && !columns.is_empty() {
+            self.read(rows, columns, &mut |number| values.push(T::rounded(number)))?;
         }
+        Ok(values)
+    }
+
+    /// Passes on the numbers of a window that is not empty, row by row.
+    fn read(
+        &self,
+        rows: Range<usize>,
+        columns: Range<usize>,
+        take: &mut dyn FnMut(f64),
+    ) -> Result<()> {
+        let (width, path) = (self.header.size.0, &self.path);
         let (known, mut words) = (rows.start / self.every, Words::open(path)?);
         words.seek(path, self.places[known])?;
         for row in known * self.every..rows.end {
@@ -104,15 +115,14 @@ impl AsciiGrid {
                     return Err(Error::malformed(path, "it has changed while it was read"));
                 }
                 if rows.contains(&row) && columns.contains(&column) {
-                    let number = match words.integer() {
+                    take(match words.integer() {
                         Some(value) => value as f64,
                         None => words.number(path, (row, column))?,
-                    };
-                    values.push(T::rounded(number));
+                    });
                 }
             }
         }
-        Ok(values)
+        Ok(())
     }
 }
 

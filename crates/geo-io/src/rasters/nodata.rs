@@ -6,6 +6,7 @@
 
 use std::cmp::Ordering;
 use std::fmt;
+use std::ops::Range;
 use std::str::FromStr;
 
 use bytemuck::Pod;
@@ -137,19 +138,26 @@ impl FromStr for Number {
 impl ArrayData {
     /// Returns the values as floats of 64 bits, with NaN for missing values.
     pub fn to_floats(&self, nodata: Option<Number>) -> Vec<f64> {
+        with_values!(self, values => floats(values, nodata))
+    }
+
+    /// Replaces a row by some of the values, each as the nearest f64.
+    pub(crate) fn reals(&self, which: Range<usize>, row: &mut Vec<f64>) {
+        row.clear();
+        with_values!(self, values => row.extend(values[which].iter().map(|value| value.real())));
+    }
+
+    /// Returns a second value that stands for NODATA: [`Sample::also`].
+    pub(crate) fn also(&self, nodata: Number) -> Option<f64> {
+        with_sample_type!(self.sample_type(), T => T::also(nodata).map(T::real))
+    }
+
+    /// Returns a value whose type has integers that no f64 has; else `None`.
+    pub(crate) fn long(&self, at: usize) -> Option<Number> {
         match self {
-            Self::Bool(v) => floats(bytemuck::cast_slice::<bool, u8>(v), nodata),
-            Self::U8(v) => floats(v, nodata),
-            Self::I8(v) => floats(v, nodata),
-            Self::U16(v) => floats(v, nodata),
-            Self::I16(v) => floats(v, nodata),
-            Self::U32(v) => floats(v, nodata),
-            Self::I32(v) => floats(v, nodata),
-            Self::U64(v) => floats(v, nodata),
-            Self::I64(v) => floats(v, nodata),
-            Self::F16(v) => floats(v, nodata),
-            Self::F32(v) => floats(v, nodata),
-            Self::F64(v) => floats(v, nodata),
+            Self::U64(values) => Some(values[at].into()),
+            Self::I64(values) => Some(values[at].into()),
+            _ => None,
         }
     }
 }
@@ -366,6 +374,30 @@ macro_rules! with_sample_type {
     };
 }
 pub(crate) use with_sample_type;
+
+/// The result of an expression for the elements of an array; those of booleans are bytes.
+macro_rules! with_values {
+    ($array:expr, $values:ident => $result:expr) => {
+        match $array {
+            $crate::ArrayData::Bool(values) => {
+                let $values: &[u8] = bytemuck::cast_slice(values);
+                $result
+            }
+            $crate::ArrayData::U8($values) => $result,
+            $crate::ArrayData::I8($values) => $result,
+            $crate::ArrayData::U16($values) => $result,
+            $crate::ArrayData::I16($values) => $result,
+            $crate::ArrayData::U32($values) => $result,
+            $crate::ArrayData::I32($values) => $result,
+            $crate::ArrayData::U64($values) => $result,
+            $crate::ArrayData::I64($values) => $result,
+            $crate::ArrayData::F16($values) => $result,
+            $crate::ArrayData::F32($values) => $result,
+            $crate::ArrayData::F64($values) => $result,
+        }
+    };
+}
+pub(crate) use with_values;
 
 impl SampleType {
     /// Returns the value of this type that a number means: the same number for an integer type, the nearest one for a

@@ -1,6 +1,6 @@
 //! Pictures of rasters of distances, in colours from 0 to the largest distance.
 
-use rayon::prelude::*;
+use gpu_core::parallel::{self, FINE};
 
 use crate::output::Output;
 use crate::rasters::png;
@@ -46,10 +46,10 @@ pub fn write_picture<'a>(
     if found == 0 {
         return Err(Error::BadValue { what: "number of cells", value: 0.0, expected: "positive" });
     }
-    let finite = |v: &f32| if v.is_finite() { *v } else { 0.0 };
-    let largest = values.par_iter().map(finite).reduce(|| 0.0, f32::max);
-    let pixels: Vec<u8> = values.par_iter().flat_map_iter(|&v| colour(v, largest)).collect();
-    png::write_rgba(output.into(), &pixels, width, height)
+    let finite = values.iter().filter(|value| value.is_finite());
+    let largest = finite.fold(0.0, |largest: f32, &value| largest.max(value));
+    let pixels = parallel::map(values.len(), FINE, |i| colour(values[i], largest));
+    png::write_rgba(output.into(), pixels.as_flattened(), width, height)
 }
 
 /// Writes colours (red, green, blue and opacity of each pixel, row-major, row 0 on top) as a PNG.

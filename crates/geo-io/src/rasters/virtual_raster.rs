@@ -174,7 +174,7 @@ impl VirtualRaster {
                 let first = (from_columns.start as i64 + source.shift[0]) as usize - columns.start;
                 line * columns.len() + first
             });
-            source.put(window, lines, from_columns.len(), values);
+            source.put(&window, lines, from_columns.len(), values);
         }
         Ok(())
     }
@@ -455,51 +455,35 @@ impl Source {
     /// Writes rows of `width` values to where they belong: each from the place on that `lines` gives.
     fn put<T: Sample>(
         &self,
-        window: ArrayData,
+        window: &ArrayData,
         lines: impl Iterator<Item = usize>,
         width: usize,
         values: &mut [T],
     ) {
-        macro_rules! each {
-            ($($variant:ident),+) => {
-                match window {
-                    ArrayData::Bool(window) => self.put_all(bytemuck::cast_slice::<bool, u8>(&window), lines, width, values),
-                    $(ArrayData::$variant(window) => self.put_all(&window, lines, width, values),)+
-                }
-            };
+        let rows = lines.enumerate().map(|(row, start)| (row * width, start..start + width));
+        if let (None, None, Some(window)) = (self.nodata, self.scale, window.as_slice::<T>()) {
+            rows.for_each(|(from, to)| values[to].copy_from_slice(&window[from..from + width]));
+            return;
         }
-        each!(U8, I8, U16, I16, U32, I32, U64, I64, F16, F32, F64);
-    }
-
-    fn put_all<S: Sample, T: Sample>(
-        &self,
-        window: &[S],
-        lines: impl Iterator<Item = usize>,
-        width: usize,
-        values: &mut [T],
-    ) {
         // As GDAL has it: with f32 for a band of that or of 16 bits.
         let is_narrow = size_of::<T>() < 4 || T::TYPE == "f4";
         let working = |value: f64| if is_narrow { f64::from(value as f32) } else { value };
         let nodata = self.nodata.map(working);
-        let other = self.nodata.and_then(|nodata| S::also(nodata.into()));
-        for (from, start) in window.chunks_exact(width.max(1)).zip(lines) {
-            let to = &mut values[start..start + width];
-            if self.nodata.is_none() && self.scale.is_none() && S::TYPE == T::TYPE {
-                to.copy_from_slice(bytemuck::cast_slice(from));
-                continue;
-            }
-            for (from, to) in from.iter().zip(to) {
-                let value = from.real();
-                let is_nodata =
-                    |nodata: f64| nodata == value || (nodata.is_nan() && value.is_nan());
-                if nodata.is_some_and(is_nodata) || other == Some(*from) {
+        let other = self.nodata.and_then(|nodata| window.also(nodata.into()));
+        let is_nodata = |nodata: f64, value: f64| {
+            nodata == value || (nodata.is_nan() && value.is_nan()) || other == Some(value)
+        };
+        let mut reals = Vec::with_capacity(width);
+        for (from, to) in rows {
+            window.reals(from..from + width, &mut reals);
+            for ((i, &value), to) in (from..).zip(&reals).zip(&mut values[to]) {
+                if nodata.is_some_and(|nodata| is_nodata(nodata, value)) {
                     continue;
                 }
                 *to = match self.scale {
                     Some((ratio, offset)) => T::rounded(working(value * ratio + offset)),
-                    None if size_of::<S>() == 8 => T::nearest(from.number()),
-                    None => T::rounded(value),
+                    // Integers of 64 bits, which f64 rounds.
+                    None => window.long(i).map_or_else(|| T::rounded(value), T::nearest),
                 };
             }
         }

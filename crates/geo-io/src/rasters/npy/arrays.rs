@@ -237,7 +237,7 @@ impl<T: NpyElement> NpyRoom<T> {
 /// An error that says what is wrong with the file; [`Error::OutOfMemory`].
 pub fn read_npy(path: &Path) -> Result<Array> {
     let (file, size) = open(path)?;
-    read_array(path, BufReader::with_capacity(1 << 20, file), size)
+    read_array(path, &mut BufReader::with_capacity(1 << 20, file), size)
 }
 
 /// Returns the names of the arrays in an NPZ archive, in the archive's order. These are the entries that end in `.npy`,
@@ -381,8 +381,8 @@ fn open_archive(path: &Path) -> Result<ZipArchive<BufReader<File>>> {
 }
 
 /// Reads header and elements; `size` is the most bytes that the source can have.
-pub(crate) fn read_array(path: &Path, mut source: impl Read, size: u64) -> Result<Array> {
-    let header = Header::read(path, &mut source)?;
+pub(crate) fn read_array(path: &Path, source: &mut dyn Read, size: u64) -> Result<Array> {
+    let header = Header::read(path, source)?;
     let layout = Layout {
         path,
         swapped: header.element.to_string().starts_with(if cfg!(target_endian = "little") {
@@ -395,19 +395,19 @@ pub(crate) fn read_array(path: &Path, mut source: impl Read, size: u64) -> Resul
     };
     let shape = &header.shape;
     let data = match &header.kind()[..] {
-        "f4" => ArrayData::F32(layout.read(&mut source, shape)?),
-        "f8" => ArrayData::F64(layout.read(&mut source, shape)?),
-        "f2" => ArrayData::F16(layout.read(&mut source, shape)?),
-        "i1" => ArrayData::I8(layout.read(&mut source, shape)?),
-        "i2" => ArrayData::I16(layout.read(&mut source, shape)?),
-        "u2" => ArrayData::U16(layout.read(&mut source, shape)?),
-        "u1" => ArrayData::U8(layout.read(&mut source, shape)?),
-        "b1" => ArrayData::Bool(booleans(&layout.read::<u8>(&mut source, shape)?)),
-        "i4" => ArrayData::I32(layout.read(&mut source, shape)?),
-        "u4" => ArrayData::U32(layout.read(&mut source, shape)?),
-        "i8" => ArrayData::I64(layout.read(&mut source, shape)?),
+        "f4" => ArrayData::F32(layout.read(source, shape)?),
+        "f8" => ArrayData::F64(layout.read(source, shape)?),
+        "f2" => ArrayData::F16(layout.read(source, shape)?),
+        "i1" => ArrayData::I8(layout.read(source, shape)?),
+        "i2" => ArrayData::I16(layout.read(source, shape)?),
+        "u2" => ArrayData::U16(layout.read(source, shape)?),
+        "u1" => ArrayData::U8(layout.read(source, shape)?),
+        "b1" => ArrayData::Bool(booleans(&layout.read::<u8>(source, shape)?)),
+        "i4" => ArrayData::I32(layout.read(source, shape)?),
+        "u4" => ArrayData::U32(layout.read(source, shape)?),
+        "i8" => ArrayData::I64(layout.read(source, shape)?),
         // The header has no other.
-        _ => ArrayData::U64(layout.read(&mut source, shape)?),
+        _ => ArrayData::U64(layout.read(source, shape)?),
     };
     Ok(Array { shape: header.shape, data })
 }
@@ -426,7 +426,7 @@ struct Layout<'a> {
 }
 
 impl Layout<'_> {
-    fn read<T: Pod>(&self, source: &mut impl Read, shape: &[usize]) -> Result<Vec<T>> {
+    fn read<T: Pod>(&self, source: &mut dyn Read, shape: &[usize]) -> Result<Vec<T>> {
         let asked = self.bytes;
         let memory = |_| Error::OutOfMemory { path: self.path.to_owned(), asked };
         let count = asked as usize / size_of::<T>();

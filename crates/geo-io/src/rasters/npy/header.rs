@@ -35,7 +35,7 @@ impl Header {
     ///
     /// # Errors
     /// [`Error::NotA`] for another file, [`Error::Malformed`] for an array that geo-io does not read.
-    pub fn read(path: &Path, source: &mut impl Read) -> Result<Self> {
+    pub fn read(path: &Path, source: &mut dyn Read) -> Result<Self> {
         let bad = |reason: String| Error::malformed(path, reason);
         let mut signature = [0; 6];
         if source.read_exact(&mut signature).is_err() || signature != *b"\x93NUMPY" {

@@ -83,7 +83,7 @@ impl ArrayFile {
             .map_err(|_| Error::OutOfMemory { path: self.path.clone(), asked })?;
         self.read(across, along, &mut bytes)?;
         let length = bytes.len() as u64;
-        read_array(&self.path, &bytes[..], length)
+        read_array(&self.path, &mut &bytes[..], length)
     }
 
     /// Reads whole rows of an array with elements of this type, as [`write_npy`](crate::write_npy) writes them.

@@ -66,10 +66,16 @@ impl ZarrArray {
         let room = usize::try_from(cells).unwrap_or(usize::MAX);
         let mut values = host_memory::with_capacity(room).map_err(memory)?;
         values.resize(room, T::nearest(self.about.fill));
-        if values.is_empty() {
-            return Ok(values);
+        if !values.is_empty() {
+            self.copy(rows, columns, bytemuck::cast_slice_mut(&mut values))?;
         }
+        Ok(values)
+    }
+
+    /// Copies the elements that there are, as bytes, over those of a window.
+    fn copy(&self, rows: Range<usize>, columns: Range<usize>, values: &mut [u8]) -> Result<()> {
         let (wide, tall) = self.chunk();
+        let size = self.value_bytes() as usize;
         let across = columns.start / wide..columns.end.div_ceil(wide);
         let planes = (self.about.shape.len() == 3).then_some(0);
         let mut chunks = Chunks::default();
@@ -77,7 +83,7 @@ impl ZarrArray {
             let place = |column| planes.into_iter().chain([line as u64, column as u64]).collect();
             let places: Vec<Vec<u64>> = across.clone().map(place).collect();
             chunks.prepare(&self.folder, &self.about, &places)?;
-            let chunk = |i: usize| chunk_of::<T>(&self.folder, &self.about, &chunks, &places[i]);
+            let chunk = |i: usize| chunk_of(&self.folder, &self.about, &chunks, &places[i]);
             for (i, chunk) in parallel::map(across.len(), 1, chunk).into_iter().enumerate() {
                 let Some(chunk) = chunk? else { continue };
                 let (top, left) = (line * tall, (across.start + i) * wide);
@@ -86,12 +92,12 @@ impl ZarrArray {
                 for row in top.max(rows.start)..(top.saturating_add(tall)).min(rows.end) {
                     let from = (row - top) * wide + of_chunk.start - left;
                     let to = (row - rows.start) * columns.len() + of_chunk.start - columns.start;
-                    values[to..to + of_chunk.len()]
-                        .copy_from_slice(&chunk[from..from + of_chunk.len()]);
+                    let of = |first: usize| size * first..size * (first + of_chunk.len());
+                    values[of(to)].copy_from_slice(&chunk[of(from)]);
                 }
             }
         }
-        Ok(values)
+        Ok(())
     }
 }
 
@@ -170,43 +176,43 @@ pub(crate) fn array_of(path: &Path) -> Result<PathBuf> {
     }
 }
 
-/// The elements of a chunk; `None` where it is missing.
-fn chunk_of<T: Sample>(
+/// The bytes of a chunk's elements; `None` where it is missing.
+fn chunk_of(
     folder: &Path,
     about: &Metadata,
     chunks: &Chunks,
     place: &[u64],
-) -> Result<Option<Vec<T>>> {
+) -> Result<Option<Vec<u8>>> {
     let Some((path, packed)) = chunks.packed(folder, about, place)? else { return Ok(None) };
     let bytes = about.codecs.unpack(packed, about.chunk_bytes());
     let mut bytes = bytes.map_err(|reason| Error::malformed(&path, reason))?;
     if about.codecs.is_big_endian != cfg!(target_endian = "big") {
-        bytes.chunks_exact_mut(size_of::<T>()).for_each(<[u8]>::reverse);
+        bytes.chunks_exact_mut(about.sample_type.bytes() as usize).for_each(<[u8]>::reverse);
     }
-    Ok(Some(bytemuck::pod_collect_to_vec(&bytes)))
+    Ok(Some(bytes))
 }
 
 /// All elements of an array of one dimension, as floats; `None` where missing chunks make two of them equal. Time and
 /// memory go with the chunks that are there, not with the length that the metadata claim.
 pub(crate) fn distinct_values_of(folder: &Path, about: &Metadata) -> Result<Option<Vec<f64>>> {
-    fn of<T: Sample>(folder: &Path, about: &Metadata) -> Result<Option<Vec<f64>>> {
-        let (length, side) = (about.shape[0], about.chunk[0]);
-        let (mut values, mut missing) = (Vec::new(), 0);
-        let mut chunks = Chunks::default();
-        for first in (0..length).step_by(usize::try_from(side).unwrap_or(usize::MAX)) {
-            let (place, count) = (vec![first / side], side.min(length - first));
-            chunks.prepare(folder, about, std::slice::from_ref(&place))?;
-            if let Some(chunk) = chunk_of::<T>(folder, about, &chunks, &place)? {
-                values.extend(chunk.iter().take(count as usize).map(|value| value.real()));
-                continue;
-            }
-            missing += count;
-            if missing > 1 {
-                return Ok(None);
-            }
-            values.push(about.fill.to_f64());
+    let (length, side) = (about.shape[0], about.chunk[0]);
+    let (mut values, mut missing) = (Vec::new(), 0);
+    let mut chunks = Chunks::default();
+    for first in (0..length).step_by(usize::try_from(side).unwrap_or(usize::MAX)) {
+        let (place, count) = (vec![first / side], side.min(length - first));
+        chunks.prepare(folder, about, std::slice::from_ref(&place))?;
+        if let Some(chunk) = chunk_of(folder, about, &chunks, &place)? {
+            with_sample_type!(about.sample_type, T => {
+                let elements = chunk.chunks_exact(size_of::<T>()).take(count as usize);
+                values.extend(elements.map(|bytes| bytemuck::pod_read_unaligned::<T>(bytes).real()));
+            });
+            continue;
         }
-        Ok(Some(values))
+        missing += count;
+        if missing > 1 {
+            return Ok(None);
+        }
+        values.push(about.fill.to_f64());
     }
-    with_sample_type!(about.sample_type, T => of::<T>(folder, about))
+    Ok(Some(values))
 }

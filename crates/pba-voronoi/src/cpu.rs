@@ -35,8 +35,8 @@ mod walk;
 
 use std::ops::Range;
 
+use gpu_core::parallel::{FINE, for_each, map_init};
 use gpu_core::{Progress, host_memory};
-use rayon::prelude::*;
 
 use crate::metric::Metric;
 use crate::{Baseline, Diagram, Input, Method, Params, Result, Sites};
@@ -73,8 +73,8 @@ pub fn transform(input: &Input<'_>, params: &Params, progress: &dyn Progress) ->
         let others = Input { excluded: None, ..input.inverted() };
         let inside = pass(&only, &others, metric, progress)?.distance;
         if let (Some(outside), Some(mut signed)) = (&diagram.distance, inside) {
-            let pairs = signed.values_mut().par_iter_mut().zip(outside.values());
-            pairs.for_each(|(s, o)| *s = o - *s);
+            let outside = outside.values();
+            for_each(signed.values_mut(), FINE, |i, signed| *signed = outside[i] - *signed);
             diagram.signed_distance = Some(signed);
         }
         if !params.distance {
@@ -129,8 +129,8 @@ fn columns<C: rows::Column>(
     let strips = width.div_ceil(STRIP);
     for band in bands(strips) {
         report(progress, "voronoi columns", band.start, strips)?;
-        band.into_par_iter().try_for_each_init(Vec::new, |envelopes, strip| {
-            let first = strip * STRIP;
+        let done = map_init(band.len(), 1, Vec::new, |envelopes, i| {
+            let first = (band.start + i) * STRIP;
             let columns = first..(first + STRIP).min(width);
             // False if the strip is not one that walks serve: pixels that are not square, or wide rasters.
             // SAFETY: no other task has these columns.
@@ -141,7 +141,8 @@ fn columns<C: rows::Column>(
             }
             // SAFETY: likewise.
             unsafe { Envelope::strip(candidates, columns, metric, sinks, envelopes) }
-        })?;
+        });
+        done.into_iter().collect::<Result<()>>()?;
     }
     report(progress, "voronoi columns", strips, strips)
 }

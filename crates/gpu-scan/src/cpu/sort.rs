@@ -14,7 +14,7 @@ use crate::error::{Result, length, same_len};
 use crate::number::nan_last;
 use crate::number::sealed::{Element, IndexSize, PayloadSize};
 use crate::{Index, Key, Payload, Sort, TopK};
-use gpu_core::parallel::{Parts, for_ranges, map};
+use gpu_core::parallel::{Parts, for_each, for_ranges, map};
 
 /// Sorts the keys, stably, with NaN last (first, if descending).
 ///
@@ -320,8 +320,8 @@ where
     B: Bits + Send + Sync,
     V: Copy + Send + Sync,
 {
-    let mut pairs: Vec<(B, V)> = keys.par_iter().copied().zip(values.par_iter().copied()).collect();
+    let mut pairs = map(keys.len(), CHUNK, |i| (keys[i], values[i]));
     pairs.par_sort_by_key(|(key, _)| rank.of(*key));
-    let places = keys.par_iter_mut().zip(values.par_iter_mut());
-    places.zip(pairs).for_each(|((key, value), pair)| (*key, *value) = pair);
+    for_each(keys, CHUNK, |i, key| *key = pairs[i].0);
+    for_each(values, CHUNK, |i, value| *value = pairs[i].1);
 }

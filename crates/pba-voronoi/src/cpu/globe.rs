@@ -17,8 +17,8 @@
 //! the north pole the candidate with the greater latitude is nearer. So the northern candidate is nearer in the north,
 //! and the southern one in the south.
 
+use gpu_core::parallel::{FINE, for_chunks, for_each, map_init};
 use gpu_core::{Grid, GridSpec, Progress, host_memory};
-use rayon::prelude::*;
 
 use super::rows::{Candidates, Column};
 use super::{bands, report};
@@ -114,8 +114,8 @@ fn on_figure(input: &Input<'_>, globe: &Globe, params: &Params, work: Work<'_>) 
         let inside = pass(&others, &tables, &only, work)?.distance;
         let mut signed = outside;
         if let Some(inside) = inside {
-            let pairs = signed.values_mut().par_iter_mut().zip(inside.values());
-            pairs.for_each(|(outside, inside)| *outside -= inside);
+            let inside = inside.values();
+            for_each(signed.values_mut(), FINE, |i, outside| *outside -= inside[i]);
         }
         diagram.signed_distance = Some(signed);
     }
@@ -158,8 +158,8 @@ fn pass<C: Column>(
     for band in bands(groups) {
         report(progress, "globe columns", band.start, groups)?;
         let scratch = || (Scratch::new(tables), Lanes::default());
-        band.into_par_iter().for_each_init(scratch, |(scratch, lanes), number| {
-            let first = number * LANES;
+        map_init(band.len(), 1, scratch, |(scratch, lanes), i| {
+            let first = (band.start + i) * LANES;
             let columns = first..(first + LANES).min(width);
             scratch.take(&candidates, columns.clone());
             for (lane, x) in columns.clone().enumerate() {
@@ -184,8 +184,7 @@ fn pass<C: Column>(
 fn go_round<C: Column>(candidates: &mut Candidates<C>, tables: &Tables, strip: Option<&Strip<'_>>) {
     let (width, start) = (candidates.width as usize, candidates.first);
     let (pitch, is_round) = (candidates.pitch, tables.is_round());
-    let rows = candidates.columns.par_chunks_exact_mut(pitch).enumerate();
-    rows.for_each(|(row, columns)| {
+    for_chunks(&mut candidates.columns, pitch, |row, columns| {
         let columns = &mut columns[..width];
         let (first, last) = match strip {
             Some(strip) => (strip.before[row], strip.after[row]),

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
+use gpu_core::parallel::{Parts, for_chunks_init};
 use gpu_core::{GridSpec, Progress, host_memory};
-use rayon::prelude::*;
 
 use super::{bands, report};
 use crate::{Input, NONE, Result, Sites, Strip};
@@ -72,20 +72,20 @@ impl<C: Column> Candidates<C> {
         let first = input.strip.map_or(0, |strip| strip.first);
         for band in bands(height) {
             report(progress, "voronoi rows", band.start, height)?;
-            columns[band.start * pitch..band.end * pitch]
-                .par_chunks_exact_mut(pitch)
-                .zip(&mut occupied[band.clone()])
-                .zip(band)
-                .for_each_init(Vec::new, |words, ((columns, occupied), y)| {
-                    row_bits(input, listed.as_deref(), y, words);
-                    *occupied = fill_row(words, columns);
-                    if !*occupied {
-                        columns.fill(C::NONE);
-                    }
-                    if let Some(strip) = &input.strip {
-                        *occupied |= reach_beyond(columns, strip, y);
-                    }
-                });
+            let occupied = Parts::new(occupied[band.clone()].chunks_mut(1));
+            let columns = &mut columns[band.start * pitch..band.end * pitch];
+            for_chunks_init(columns, pitch, Vec::new, |words, row, columns| {
+                let y = band.start + row;
+                row_bits(input, listed.as_deref(), y, words);
+                let mut has_sites = fill_row(words, columns);
+                if !has_sites {
+                    columns.fill(C::NONE);
+                }
+                if let Some(strip) = &input.strip {
+                    has_sites |= reach_beyond(columns, strip, y);
+                }
+                occupied.part(row)[0] = has_sites;
+            });
         }
         report(progress, "voronoi rows", height, height)?;
         let mut rows = host_memory::with_capacity(occupied.iter().filter(|&&o| o).count())?;

@@ -1,11 +1,10 @@
 //! Contour lines on the device: kernels find the pieces, join them and sort the lines.
 
 use device_std::host::Kernel;
-use gpu_core::{Blocks, Column, Gpu, GridSlice, GridSpec, Slice, host_memory};
+use gpu_core::{Blocks, Column, Gpu, GridSlice, GridSpec, Slice, host_memory, parallel};
 use gpu_scan::gpu::{Workspace, gather, reduce, scan_in_place, select_if, sort_in_place};
 use gpu_scan::{Max, Min, Predicate, Scan, Sort, Sum};
 use kernels_rs::terrain::{self as kernels, CellPlaces, Piece};
-use rayon::prelude::*;
 
 use crate::contour::{Contour, Found, check_count, ground};
 use crate::params::check_grid;
@@ -336,7 +335,7 @@ impl Lines {
                 let is_ring = (key >> 32) & 1 == 1;
                 Found { line: Contour { level, points }, first: first[i], is_ring }
             };
-            contours.par_extend(lines.into_par_iter().map(line));
+            contours.extend(parallel::map(lines.len(), 64, |i| line(lines.start + i)));
         }
         Ok(contours)
     }

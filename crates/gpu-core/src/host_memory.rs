@@ -37,8 +37,20 @@ pub fn require(asked: u64) -> Result<()> {
 /// # Errors
 /// [`Error::HostMemory`] where the allocator refuses.
 pub fn filled<T: Copy + Send + Sync>(value: T, len: usize) -> Result<Vec<T>> {
+    collected(len, parallel::FINE, |_| value)
+}
+
+/// Returns the results of `work` for the numbers below `len`, in order: [`parallel::map`] in memory that may be refused.
+///
+/// # Errors
+/// [`Error::HostMemory`] where the allocator refuses.
+pub fn collected<T: Send>(
+    len: usize,
+    grain: usize,
+    work: impl Fn(usize) -> T + Sync,
+) -> Result<Vec<T>> {
     let mut vec = with_capacity(len)?;
-    parallel::extend(&mut vec, len, value);
+    parallel::extend(&mut vec, len, grain, || (), |(), i| work(i));
     Ok(vec)
 }
 
@@ -122,6 +134,9 @@ mod tests {
         assert_eq!(require(0), Ok(()));
         assert_eq!(filled(7u16, 3).unwrap(), [7, 7, 7]);
         assert_eq!(filled(7u16, 0).unwrap(), []);
+        assert!(collected(asked as usize, 1, |i| i as u8).is_err());
+        let words = collected(1000, 64, |i| i.to_string()).unwrap();
+        assert!(words.into_iter().eq((0..1000).map(|i| i.to_string())));
     }
 
     #[test]

@@ -34,8 +34,9 @@ pub fn for_ranges(count: usize, grain: usize, work: &(dyn Fn(Range<usize>) + Syn
     }
 }
 
-/// How many numbers a task takes.
-fn len_of_range(count: usize, grain: usize) -> usize {
+/// Returns how many numbers each range of [`for_ranges`] has, except the last: for work on several arrays.
+#[must_use]
+pub fn len_of_range(count: usize, grain: usize) -> usize {
     count.div_ceil(TASKS_OF_CORE * rayon::current_num_threads()).max(grain).max(1)
 }
 
@@ -70,7 +71,20 @@ pub fn map_init<R: Send, S>(
 ) -> Vec<R> {
     let mut all = Vec::with_capacity(count);
     prefer_large_pages(&all);
-    let room: &mut [MaybeUninit<R>] = &mut all.spare_capacity_mut()[..count];
+    extend(&mut all, count, grain, init, work);
+    all
+}
+
+/// Adds what [`map_init`] returns to a vector that has room for it.
+pub(crate) fn extend<R: Send, S>(
+    vec: &mut Vec<R>,
+    count: usize,
+    grain: usize,
+    init: impl Fn() -> S + Sync,
+    work: impl Fn(&mut S, usize) -> R + Sync,
+) {
+    let len = vec.len();
+    let room: &mut [MaybeUninit<R>] = &mut vec.spare_capacity_mut()[..count];
     for_parts(room, 1, grain, &|first, part| {
         let mut own = init();
         for (i, element) in part.iter_mut().enumerate() {
@@ -79,20 +93,6 @@ pub fn map_init<R: Send, S>(
     });
     // SAFETY: `for_parts` came back, so every part was written to its end, and the parts cover all of the new elements.
     // If a task panics, this line is not reached, and what the task wrote is forgotten.
-    unsafe { all.set_len(count) };
-    all
-}
-
-/// Adds copies of a value to a vector that has room for them.
-pub(crate) fn extend<T: Copy + Send + Sync>(vec: &mut Vec<T>, count: usize, value: T) {
-    let len = vec.len();
-    let room = &mut vec.spare_capacity_mut()[..count];
-    for_parts(room, 1, FINE, &|_, part| {
-        for element in part {
-            element.write(value);
-        }
-    });
-    // SAFETY: the parts are all of the room, and `for_parts` came back.
     unsafe { vec.set_len(len + count) };
 }
 
@@ -221,7 +221,8 @@ mod tests {
                 let numbers = map(count, grain, |i| i.to_string());
                 assert!(numbers.into_iter().eq((0..count).map(|i| i.to_string())));
                 let ranges = map_ranges(count, grain, &|range| range);
-                assert!(ranges.iter().rev().skip(1).all(|range| range.len() >= grain));
+                let len = len_of_range(count, grain);
+                assert!(len >= grain && ranges.iter().rev().skip(1).all(|r| r.len() == len));
                 let odd = filter(count as u32, grain, |i| i % 2 == 1);
                 assert!(odd.into_iter().eq((1..count as u32).step_by(2)));
             }

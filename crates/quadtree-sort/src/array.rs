@@ -62,3 +62,10 @@ impl<T: Pod + fmt::Debug> fmt::Debug for Array<T> {
         (**self).fmt(f)
     }
 }
+
+/// The first elements of what is left.
+pub(crate) fn take<'a, T>(rest: &mut &'a mut [T], len: usize) -> &'a mut [T] {
+    let (first, after) = std::mem::take(rest).split_at_mut(len);
+    *rest = after;
+    first
+}

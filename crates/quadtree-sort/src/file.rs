@@ -27,11 +27,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bytemuck::{Pod, Zeroable};
-use gpu_core::{Bounds, files, host_memory};
+use gpu_core::{Bounds, files, host_memory, parallel};
 use kernels_rs::spatial::frame::Frame;
 use kernels_rs::spatial::morton::MAX_LEVEL;
 use memmap2::Mmap;
-use rayon::prelude::*;
 
 use crate::array::Array;
 use crate::tree::{Node, Quadtree};
@@ -51,6 +50,9 @@ const WITHOUT_VALUES: u32 = 1;
 
 /// Arrays begin at multiples of this.
 const ALIGNMENT: usize = 64;
+
+/// Leaves whose check is worth a task.
+const LEAVES: usize = 256;
 
 /// The header of a file.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
@@ -178,17 +180,14 @@ impl Layout {
 
 /// The checksum of some bytes, on all cores.
 fn checksum(bytes: &[u8]) -> u32 {
-    let hash = |part: &[u8]| {
+    let of_parts = parallel::map_ranges(bytes.len(), 1 << 20, &|range| {
         let mut hasher = crc32fast::Hasher::new();
-        hasher.update(part);
+        hasher.update(&bytes[range]);
         hasher
-    };
-    let combine = |mut a: crc32fast::Hasher, b: crc32fast::Hasher| {
-        a.combine(&b);
-        a
-    };
-    // Combining is associative, and rayon keeps the order.
-    bytes.par_chunks(1 << 20).map(hash).reduce(crc32fast::Hasher::new, combine).finalize()
+    });
+    let mut all = crc32fast::Hasher::new();
+    of_parts.iter().for_each(|part| all.combine(part));
+    all.finalize()
 }
 
 impl Quadtree {
@@ -349,14 +348,16 @@ impl Quadtree {
             && min_y <= max_y
             && frame.columns_per_unit > 0.0
             && frame.rows_per_unit > 0.0;
-        let points = self.order.len() as u64;
+        let order = &self.order[..];
+        let points = order.len() as u64;
         if frame.level > MAX_LEVEL || !is_frame || self.threshold == 0 {
             return Err(damaged("its levels, bounds or threshold are impossible"));
         }
         if points > MAX_POINTS || points > self.given || self.given > MAX_POINTS {
             return Err(damaged(format!("its nodes hold {points} of {} points", self.given)));
         }
-        if self.order.par_iter().any(|&point| u64::from(point) >= self.given) {
+        let is_beyond = |i: usize| u64::from(order[i]) >= self.given;
+        if parallel::first(order.len(), parallel::FINE, is_beyond).is_some() {
             return Err(damaged("one of its points has no number"));
         }
         let root = match self.nodes.first() {
@@ -389,7 +390,7 @@ impl Quadtree {
                 && (min_y..=max_y).contains(&y)
                 && self.frame.code(x, y) >> deeper == node.code
         };
-        let fault = self.nodes.par_iter().filter(|node| node.is_leaf()).find_map_first(|node| {
+        let fault = |node: &Node| {
             if let Some(place) = node.points().find(|&place| !is_in(node, place)) {
                 let (x, y) = (self.x[place], self.y[place]);
                 return Some(format!(
@@ -399,8 +400,10 @@ impl Quadtree {
             let is_sorted = self.order[node.points()].is_sorted_by(|a, b| a < b);
             (!is_sorted)
                 .then(|| format!("the points from place {} on are not in order", node.start))
-        });
-        match fault {
+        };
+        let nodes = &self.nodes[..];
+        let is_bad = |i: usize| nodes[i].is_leaf() && fault(&nodes[i]).is_some();
+        match parallel::first(nodes.len(), LEAVES, is_bad).and_then(|i| fault(&nodes[i])) {
             Some(fault) => Err(damaged(fault)),
             None if has_twice(&self.order, self.given) => Err(damaged("two points have one index")),
             None => Ok(()),
@@ -444,12 +447,12 @@ impl Quadtree {
     }
 }
 
-/// Whether some index below `given` occurs twice. Takes a bit for each possible index, or 4 bytes for each index of the
-/// order.
+/// Whether some index below `given` occurs twice. Takes a bit for each possible index, or 8 bytes for each index of the
+/// order, whichever is less.
 fn has_twice(order: &[u32], given: u64) -> bool {
-    if given / 32 > order.len() as u64 {
-        let mut sorted = order.to_vec();
-        sorted.par_sort_unstable();
+    if given / 64 > order.len() as u64 {
+        let mut sorted = parallel::map(order.len(), parallel::FINE, |i| u64::from(order[i]));
+        parallel::sort(&mut sorted);
         return sorted.windows(2).any(|two| two[0] == two[1]);
     }
     let mut seen = vec![0_u64; given.div_ceil(64) as usize];

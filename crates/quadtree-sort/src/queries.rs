@@ -9,18 +9,21 @@ mod nearest;
 mod ranges;
 
 use device_std::In;
-use gpu_core::{Bounds, host_memory};
+use gpu_core::{Bounds, host_memory, parallel};
 use kernels_rs::quadtree::Words;
 use kernels_rs::quadtree::queries::adjacent::{Sink, visit_adjacent};
 use kernels_rs::quadtree::queries::leaf::find;
 use kernels_rs::quadtree::queries::walk::HostPath;
-use rayon::prelude::*;
 
 pub use kernels_rs::quadtree::queries::leaf::NONE;
 
 pub(crate) use list::NearestList;
 
+use crate::array::take;
 use crate::{Error, Polygons, Quadtree, Result};
+
+/// Places or leaves that are worth a task.
+const PLACES: usize = 32;
 
 /// The most places or regions of a search on the host.
 const MOST: u64 = 1 << 32;
@@ -150,6 +153,27 @@ impl Neighbours {
         let range = place * self.k..(place + 1) * self.k;
         (&self.indices[range.clone()], &self.distances[range])
     }
+
+    /// Lists without points.
+    pub(crate) fn none(places: usize, k: usize) -> Result<Self> {
+        let len = places.saturating_mul(k);
+        let indices = host_memory::filled(NONE, len)?;
+        Ok(Self { k, indices, distances: host_memory::filled(f64::INFINITY, len)? })
+    }
+
+    /// Calls `search` with each place and its list. A thread takes places that follow each other in `order`.
+    pub(crate) fn fill(
+        &mut self,
+        order: impl Iterator<Item = usize>,
+        search: impl Fn(usize, &mut [u32], &mut [f64]) + Sync,
+    ) {
+        let lists = self.indices.chunks_mut(self.k).zip(self.distances.chunks_mut(self.k));
+        let mut lists: Vec<(&mut [u32], &mut [f64])> = lists.collect();
+        let mut lists: Vec<_> = order.map(|i| (i, std::mem::take(&mut lists[i]))).collect();
+        parallel::for_each(&mut lists, PLACES, |_, (place, (indices, distances))| {
+            search(*place, indices, distances);
+        });
+    }
 }
 
 /// Which leaves count as neighbours.
@@ -243,11 +267,11 @@ impl Quadtree {
         check_lengths(x, y)?;
         let Bounds { min_x, min_y, max_x, max_y } = self.bounds;
         let bounds = [min_x, min_y, max_x, max_y];
-        let leaf = |(&x, &y): (&f64, &f64)| match self.nodes.is_empty() {
+        let leaf = |i: usize| match self.nodes.is_empty() {
             true => NONE,
-            false => find(self.words(), &self.frame, bounds, [x, y]),
+            false => find(self.words(), &self.frame, bounds, [x[i], y[i]]),
         };
-        Ok(x.par_iter().zip(y).map(leaf).collect())
+        Ok(parallel::map(x.len(), PLACES, leaf))
     }
 
     /// Lists the leaves around each leaf of a list, at all levels: their positions among the nodes, in the order of
@@ -268,12 +292,11 @@ impl Quadtree {
                 }
             }
         };
-        let count = |&leaf: &u32| {
+        let counts = parallel::map(leaves.len(), PLACES, |i| {
             let mut sink = Listed { list: None, count: 0 };
-            around(leaf, &mut sink);
+            around(leaves[i], &mut sink);
             sink.count
-        };
-        let counts: Vec<u64> = leaves.par_iter().map(count).collect();
+        });
         lists(&counts, |i, room| around(leaves[i], &mut Listed { list: Some(room), count: 0 }))
     }
 
@@ -305,9 +328,8 @@ pub(crate) fn in_order(
     code: impl Fn(usize) -> u64 + Sync,
 ) -> Result<Vec<u32>> {
     check_count(what, count as u64)?;
-    let mut order: Vec<(u64, u32)> =
-        (0..count).into_par_iter().map(|which| (code(which), which as u32)).collect();
-    order.par_sort_unstable();
+    let mut order = parallel::map(count, parallel::FINE, |which| (code(which), which as u32));
+    parallel::sort_pairs(&mut order);
     Ok(order.into_iter().map(|(_, which)| which).collect())
 }
 
@@ -341,17 +363,14 @@ fn lists(counts: &[u64], fill: impl Fn(usize, &mut [u32]) + Sync) -> Result<List
         offsets.push(total);
     }
     let mut indices = host_memory::filled(0u32, total as usize)?;
-    let mut rest = &mut indices[..];
-    let rooms: Vec<&mut [u32]> = counts
-        .iter()
-        .map(|&count| {
-            let (room, after) = std::mem::take(&mut rest).split_at_mut(count as usize);
-            rest = after;
-            room
-        })
-        .collect();
-    rooms.into_par_iter().enumerate().for_each(|(i, room)| fill(i, room));
+    let mut rooms = rooms(&mut indices, counts.iter().copied());
+    parallel::for_each(&mut rooms, PLACES, |i, room| fill(i, room));
     Ok(Lists { offsets, indices })
+}
+
+/// The elements of each list, one list after the other.
+fn rooms<T>(mut elements: &mut [T], lens: impl Iterator<Item = u64>) -> Vec<&mut [T]> {
+    lens.map(|len| take(&mut elements, len as usize)).collect()
 }
 
 pub(crate) fn check_k(k: usize) -> Result<()> {

@@ -1,14 +1,14 @@
 //! The values of points: columns of numbers, each with a name.
 
 use std::fmt;
+use std::ops::Range;
 
 use bytemuck::Pod;
 #[cfg(not(feature = "cuda"))]
 use bytemuck::Pod as Storable;
-use gpu_core::host_memory;
+use gpu_core::{host_memory, parallel};
 #[cfg(feature = "cuda")]
 use gpu_scan::Number as Storable;
-use rayon::prelude::*;
 
 use crate::array::Array;
 use crate::{Error, NONE, Result};
@@ -186,10 +186,9 @@ impl Values {
     /// The values of some points in their order.
     pub(crate) fn gathered<T: Value>(name: &str, order: &[u32], given: &[T]) -> Result<Self> {
         Self::filled((name.to_owned(), T::TYPE), order.len(), |values: &mut [T]| {
-            values
-                .par_iter_mut()
-                .zip(order)
-                .for_each(|(value, &point)| *value = given[point as usize]);
+            parallel::for_each(values, parallel::FINE, |i, value| {
+                *value = given[order[i] as usize]
+            });
         })
     }
 }
@@ -225,22 +224,17 @@ pub(crate) fn places_of(order: &[u32], given: u64, indices: &[u32]) -> Result<Ve
         let mut places = host_memory::filled(NONE, given as usize)?;
         (0..).zip(order).for_each(|(place, &point)| places[point as usize] = place);
         let place = |index: u32| places.get(index as usize).copied().unwrap_or(NONE);
-        found.par_iter_mut().zip(indices).for_each(|(found, &index)| *found = place(index));
+        parallel::for_each(&mut found, parallel::FINE, |i, found| *found = place(indices[i]));
         return Ok(found);
     }
     let mut asked: Vec<u32> = indices.to_vec();
     asked.sort_unstable();
     asked.dedup();
-    let chunk = 1 << 16;
-    let of_chunk = |(number, order): (usize, &[u32])| -> Vec<(u32, u32)> {
-        let first = (number * chunk) as u32;
-        let meets = |(place, &point): (u32, &u32)| {
-            asked.binary_search(&point).is_ok().then_some((point, first + place))
-        };
-        (0..).zip(order).filter_map(meets).collect()
+    let meets = |place: usize| {
+        asked.binary_search(&order[place]).is_ok().then(|| (order[place], place as u32))
     };
-    let mut met: Vec<(u32, u32)> =
-        order.par_chunks(chunk).enumerate().flat_map_iter(of_chunk).collect();
+    let of_range = |range: Range<usize>| range.filter_map(meets).collect::<Vec<(u32, u32)>>();
+    let mut met = parallel::map_ranges(len, parallel::FINE, &of_range).concat();
     met.sort_unstable();
     for (found, index) in found.iter_mut().zip(indices) {
         if let Ok(at) = met.binary_search_by_key(index, |&(point, _)| point) {

@@ -4,9 +4,8 @@ mod baselines;
 mod morton;
 mod settle;
 
-use gpu_core::{Bounds, Points, Progress, host_memory};
+use gpu_core::{Bounds, Points, Progress, host_memory, parallel};
 use kernels_rs::spatial::frame::Frame;
-use rayon::prelude::*;
 
 use crate::tree::{Node, Quadtree};
 use crate::{Baseline, Error, MAX_POINTS, Method, Outside, Params, Result};
@@ -56,8 +55,12 @@ pub(crate) fn bounds_of(points: Points<'_>, given: Option<Bounds>) -> Result<Bou
 
 /// The ranges of x and of y.
 fn ranges(points: Points<'_>) -> [Range; 2] {
-    [points.x, points.y]
-        .map(|column| column.par_chunks(1 << 14).map(Range::of).reduce(Range::default, Range::join))
+    [points.x, points.y].map(|column| {
+        // Of one length on any number of cores, which decides between 0.0 and -0.0.
+        let pieces: Vec<&[f64]> = column.chunks(1 << 14).collect();
+        let ranges = parallel::map(pieces.len(), 1, |piece| Range::of(pieces[piece]));
+        ranges.into_iter().fold(Range::default(), Range::join)
+    })
 }
 
 /// Sorts by codes of as many levels; those with one code stay in their order.
@@ -99,8 +102,8 @@ pub(crate) fn refuse_outside(
     };
     let refused = params.bounds.filter(|_| params.outside == Outside::Refuse);
     if let Some(bounds) = refused.filter(|bounds| !points.is_empty() && !holds_all(bounds)) {
-        let is_outside = |&i: &usize| !is_inside(&bounds, points.x[i], points.y[i]);
-        if let Some(index) = (0..points.len()).into_par_iter().find_first(is_outside) {
+        let is_outside = |i: usize| !is_inside(&bounds, points.x[i], points.y[i]);
+        if let Some(index) = parallel::first(points.len(), parallel::FINE, is_outside) {
             let (x, y) = (points.x[index], points.y[index]);
             return Err(Error::Outside { index: index as u64, x, y });
         }
@@ -177,10 +180,8 @@ fn finish(
     progress: &dyn Progress,
 ) -> Result<Quadtree> {
     progress.at("points", 0.0)?;
-    let gather = |column: &[f64]| -> Result<Vec<f64>> {
-        let mut sorted = host_memory::with_capacity(order.len())?;
-        order.par_iter().map(|&from| column[from as usize]).collect_into_vec(&mut sorted);
-        Ok(sorted)
+    let gather = |column: &[f64]| {
+        host_memory::collected(order.len(), parallel::FINE, |i| column[order[i] as usize])
     };
     let (x, y) = (gather(points.x)?, gather(points.y)?);
     progress.at("points", 1.0)?;
@@ -192,14 +193,14 @@ fn finish(
 
 /// Returns the codes of the points inside the bounds. Earlier checks have refused the points that are errors.
 fn codes(points: Points<'_>, frame: &Frame, params: &Params) -> Result<Vec<Coded>> {
-    let coded = |i: usize| (frame.code(points.x[i], points.y[i]), i as u32);
-    let all = (0..points.len()).into_par_iter();
+    let code = |i: u32| (frame.code(points.x[i as usize], points.y[i as usize]), i);
     match (params.bounds, params.outside) {
         (Some(bounds), Outside::Skip) => {
-            let inside = |&i: &usize| is_inside(&bounds, points.x[i], points.y[i]);
-            Ok(all.filter(inside).map(coded).collect())
+            let is_in = |i: u32| is_inside(&bounds, points.x[i as usize], points.y[i as usize]);
+            let inside = parallel::filter(points.len() as u32, parallel::FINE, is_in);
+            Ok(host_memory::collected(inside.len(), parallel::FINE, |i| code(inside[i]))?)
         }
-        _ => Ok(all.map(coded).collect()),
+        _ => Ok(host_memory::collected(points.len(), parallel::FINE, |i| code(i as u32))?),
     }
 }
 
@@ -232,16 +233,18 @@ fn append_children(
     if end as u64 > most {
         return Err(Error::TooManyNodes { nodes: end as u64, most });
     }
-    let level = nodes[level_start..].par_iter_mut().zip(children.par_iter().zip(&firsts));
-    let appended: Vec<Node> = level
-        .filter(|(_, (counts, _))| counts.iter().any(|&count| count > 0))
-        .flat_map_iter(|(parent, (counts, &first))| {
-            parent.first_child = first as u32;
-            parent.quadrants = (0..4).map(|q| u8::from(counts[q] > 0) << q).sum();
-            children_of(*parent, counts)
-        })
-        .collect();
-    nodes.extend(appended);
+    let parents = &mut nodes[level_start..];
+    parallel::for_each(parents, parallel::FINE, |i, parent| {
+        let quadrants = (0..4).map(|q| u8::from(children[i][q] > 0) << q).sum();
+        if quadrants != 0 {
+            (parent.first_child, parent.quadrants) = (firsts[i] as u32, quadrants);
+        }
+    });
+    let of_ranges = parallel::map_ranges(children.len(), parallel::FINE, &|range| {
+        range.flat_map(|i| children_of(parents[i], &children[i])).collect::<Vec<Node>>()
+    });
+    nodes.reserve(end - level_end);
+    of_ranges.iter().for_each(|of_range| nodes.extend_from_slice(of_range));
     Ok(end > level_end)
 }
 
@@ -254,11 +257,4 @@ fn children_of(parent: Node, counts: &[u64; 4]) -> impl Iterator<Item = Node> {
         let (level, reserved) = (parent.level + 1, [0; 2]);
         Node { code, start: start - count, count, first_child: 0, level, quadrants: 0, reserved }
     })
-}
-
-/// Room for points. All cores fill it, since the system brings memory when it is written first.
-fn room(points: usize) -> Result<Vec<Coded>> {
-    let mut room = host_memory::with_capacity(points)?;
-    (0..points).into_par_iter().map(|_| (0, 0)).collect_into_vec(&mut room);
-    Ok(room)
 }

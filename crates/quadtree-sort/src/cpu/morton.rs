@@ -4,12 +4,14 @@
 //! change: three bisections a node. If a leaf's points were sorted by bits below the tree's levels, they go back into
 //! the order as given.
 
-use gpu_core::{Progress, host_memory};
-use rayon::prelude::*;
+use gpu_core::{Progress, host_memory, parallel};
 
 use super::{Coded, append_children, root, settle};
 use crate::tree::Node;
 use crate::{Params, Result};
+
+/// Nodes that are worth a task.
+const NODES: usize = 256;
 
 /// The nodes, and the points' indices in the order of the tree.
 pub(super) fn sort(
@@ -20,8 +22,7 @@ pub(super) fn sort(
     settle::sort(&mut coded, params)?;
     progress.at("nodes", 0.0)?;
     let nodes = nodes(&coded, params, progress)?;
-    let mut order = host_memory::with_capacity(coded.len())?;
-    coded.par_iter().map(|&(_, index)| index).collect_into_vec(&mut order);
+    let order = host_memory::collected(coded.len(), parallel::FINE, |i| coded[i].1)?;
     Ok((nodes, order))
 }
 
@@ -32,13 +33,13 @@ fn nodes(coded: &[Coded], params: &Params, progress: &dyn Progress) -> Result<Ve
     for level in 0..params.max_level {
         progress.at("nodes", f64::from(level) / f64::from(params.max_level))?;
         let shift = 2 * (params.max_level - level - 1);
-        let children: Vec<[u64; 4]> = nodes[level_start..]
-            .par_iter()
-            .map(|node| match node.count > u64::from(params.threshold) {
-                true => quadrants(&coded[node.points()], shift),
+        let level = &nodes[level_start..];
+        let children = parallel::map(level.len(), NODES, |i| {
+            match level[i].count > u64::from(params.threshold) {
+                true => quadrants(&coded[level[i].points()], shift),
                 false => [0; 4],
-            })
-            .collect();
+            }
+        });
         let next = nodes.len();
         if !append_children(&mut nodes, level_start, &children)? {
             break;

@@ -10,9 +10,10 @@
 
 use std::ops::Range;
 
-use rayon::prelude::*;
+use gpu_core::{host_memory, parallel};
 
-use super::{Coded, room};
+use super::Coded;
+use crate::array::take;
 use crate::{Params, Result};
 
 /// The most levels that are sorted at once: more cells would be more places to write to than caches hold.
@@ -23,6 +24,9 @@ const LARGE: usize = 1 << 17;
 
 /// The least points of a piece that a core counts and writes.
 const PIECE: usize = 1 << 15;
+
+/// The least points of cells that are worth a task.
+const TASK: usize = 1 << 12;
 
 /// The most points of a cell that are sorted by comparisons, where the codes decide to the end.
 const SMALL: usize = 64;
@@ -50,12 +54,13 @@ struct Goal {
 }
 
 fn sort_to(coded: &mut [Coded], goal: Goal) -> Result<()> {
-    let mut scratch = room(coded.len())?;
+    let mut scratch = host_memory::filled((0, 0), coded.len())?;
     settle(Cell { here: coded, other: &mut scratch, is_swapped: false, level: 0 }, goal);
     Ok(())
 }
 
 /// The points of a cell.
+#[derive(Default)]
 struct Cell<'a> {
     /// The array that holds them.
     here: &'a mut [Coded],
@@ -91,11 +96,7 @@ fn settle(cell: Cell<'_>, goal: Goal) {
     let levels = ((len / threshold).ilog2() + 1).div_ceil(2);
     let levels = levels.min(MAX_LEVELS).min(goal.max_level - cell.level);
     let digits = Digits { shift: 2 * (goal.max_level - cell.level - levels), levels };
-    let starts = if len >= LARGE {
-        digits.sort_on_all_cores(cell.here, cell.other)
-    } else {
-        digits.sort(cell.here, cell.other)
-    };
+    let starts = digits.sort(cell.here, cell.other);
     if !goal.by_code {
         order_leaves(cell.other, &starts, 0..digits.count(), threshold);
     }
@@ -103,18 +104,23 @@ fn settle(cell: Cell<'_>, goal: Goal) {
     let (is_swapped, level) = (!cell.is_swapped, cell.level + levels);
     let children = starts.windows(2).map(|pair| {
         let len = pair[1] - pair[0];
-        let (first, rest) = std::mem::take(&mut here).split_at_mut(len);
-        here = rest;
-        let (room, rest) = std::mem::take(&mut other).split_at_mut(len);
-        other = rest;
-        Cell { here: first, other: room, is_swapped, level }
+        Cell { here: take(&mut here, len), other: take(&mut other, len), is_swapped, level }
     });
     if len >= LARGE {
-        let children: Vec<Cell<'_>> = children.collect();
-        children.into_par_iter().for_each(|child| settle(child, goal));
+        settle_all(&mut children.collect::<Vec<_>>(), goal);
     } else {
         children.for_each(|child| settle(child, goal));
     }
+}
+
+/// Sorts the points of several cells: on several cores, unless they are few.
+fn settle_all(cells: &mut [Cell<'_>], goal: Goal) {
+    let points: usize = cells.iter().map(|cell| cell.here.len()).sum();
+    if cells.len() < 2 || points < TASK {
+        return cells.iter_mut().for_each(|cell| settle(std::mem::take(cell), goal));
+    }
+    let (some, others) = cells.split_at_mut(cells.len() / 2);
+    parallel::join(|| settle_all(some, goal), || settle_all(others, goal));
 }
 
 /// Sorts the leaves between two levels back into the order as given. `cells` are the cells of the lower level within
@@ -137,9 +143,9 @@ fn order_leaves(points: &mut [Coded], starts: &[usize], cells: Range<usize>, thr
 
 /// The bits of some levels.
 #[derive(Clone, Copy)]
-struct Digits {
-    shift: u32,
-    levels: u32,
+pub(super) struct Digits {
+    pub shift: u32,
+    pub levels: u32,
 }
 
 impl Digits {
@@ -159,7 +165,10 @@ impl Digits {
     }
 
     /// Sorts from one array into another; gives where each cell begins, and the end.
-    fn sort(self, from: &[Coded], to: &mut [Coded]) -> Vec<usize> {
+    pub fn sort(self, from: &[Coded], to: &mut [Coded]) -> Vec<usize> {
+        if from.len() >= LARGE {
+            return self.sort_on_all_cores(from, to);
+        }
         let starts = starts_of(&self.counts(from));
         let mut next = starts.clone();
         for &point in from {
@@ -172,24 +181,23 @@ impl Digits {
 
     /// The same in pieces; each piece has its own range in every cell.
     fn sort_on_all_cores(self, from: &[Coded], to: &mut [Coded]) -> Vec<usize> {
-        let piece = from.len().div_ceil(4 * rayon::current_num_threads()).max(PIECE);
-        let counts: Vec<Vec<usize>> =
-            from.par_chunks(piece).map(|piece| self.counts(piece)).collect();
-        let totals = (0..self.count()).map(|cell| counts.iter().map(|counts| counts[cell]).sum());
-        let starts = starts_of(&totals.collect::<Vec<usize>>());
+        let pieces = parallel::map_ranges(from.len(), PIECE, &|range| {
+            let piece = &from[range];
+            (piece, self.counts(piece))
+        });
+        let total = |cell: usize| pieces.iter().map(|(_, counts)| counts[cell]).sum();
+        let starts = starts_of(&(0..self.count()).map(total).collect::<Vec<usize>>());
         let mut rest = to;
         let mut rooms: Vec<Vec<&mut [Coded]>> =
-            counts.iter().map(|_| Vec::with_capacity(self.count())).collect();
+            pieces.iter().map(|_| Vec::with_capacity(self.count())).collect();
         for cell in 0..self.count() {
-            for (rooms, counts) in rooms.iter_mut().zip(&counts) {
-                let (room, after) = std::mem::take(&mut rest).split_at_mut(counts[cell]);
-                rest = after;
-                rooms.push(room);
+            for (rooms, (_, counts)) in rooms.iter_mut().zip(&pieces) {
+                rooms.push(take(&mut rest, counts[cell]));
             }
         }
-        from.par_chunks(piece).zip(rooms).for_each(|(piece, mut rooms)| {
-            let mut written = vec![0; self.count()];
-            for &point in piece {
+        parallel::for_each(&mut rooms, 1, |piece, rooms| {
+            let (rooms, mut written) = (&mut rooms[..], vec![0; self.count()]);
+            for &point in pieces[piece].0 {
                 let cell = self.of(point);
                 rooms[cell][written[cell]] = point;
                 written[cell] += 1;

@@ -1,15 +1,19 @@
 //! Building on the CPU: the same index as on a GPU.
 
-use gpu_core::{Bounds, Points, host_memory};
+use gpu_core::host_memory::{self, collected};
+use gpu_core::parallel::{self, FINE};
+use gpu_core::{Bounds, Points};
 use kernels_rs::rtree::layout::{FANOUT, Layout};
 use kernels_rs::rtree::{Curve, LEVELS, MAX_REPEATED, long_code};
-use rayon::prelude::*;
 
 use super::{Index, check_bounds, is_crowded, sides};
 use crate::cpu::{self, Coded, sort_by_code};
 use crate::{MAX_POINTS, Result};
 
 const LEAF: usize = FANOUT as usize;
+
+/// Boxes that are worth a task.
+const BOXES: usize = 128;
 
 /// See [`index`](super::index()).
 pub(crate) fn index(points: Points<'_>, bounds: Option<Bounds>) -> Result<Index> {
@@ -18,7 +22,7 @@ pub(crate) fn index(points: Points<'_>, bounds: Option<Bounds>) -> Result<Index>
     check_bounds(Some(bounds))?;
     let curve = Curve::over(sides(bounds));
     let coded = |i: usize| (u64::from(curve.code(points.x[i], points.y[i])), i as u32);
-    let mut sorted = collected(points.len(), coded)?;
+    let mut sorted = collected(points.len(), FINE, coded)?;
     sort_by_code(&mut sorted, LEVELS)?;
     for by_ranks in [false, true] {
         if !is_crowded(crowded(points, &sorted), points.len()) {
@@ -34,22 +38,15 @@ pub(crate) fn index(points: Points<'_>, bounds: Option<Bounds>) -> Result<Index>
                 Box::new(move |i| long_code(columns[i], rows[i]))
             }
         };
-        sorted = collected(points.len(), |i| (code(i), i as u32))?;
+        sorted = collected(points.len(), FINE, |i| (code(i), i as u32))?;
         sort_by_code(&mut sorted, u32::BITS)?;
     }
-    let gathered = |column: &[f64]| collected(sorted.len(), |i| column[sorted[i].1 as usize]);
+    let gathered = |column: &[f64]| collected(sorted.len(), FINE, |i| column[sorted[i].1 as usize]);
     let (x, y) = (gathered(points.x)?, gathered(points.y)?);
-    let order = collected(sorted.len(), |i| sorted[i].1)?;
+    let order = collected(sorted.len(), FINE, |i| sorted[i].1)?;
     let layout = Layout::new(points.len() as u32);
     let boxes = boxes(&x, &y, layout)?;
     Ok(Index { x, y, order, boxes, layout, bounds })
-}
-
-/// A column made on all cores.
-fn collected<T: Send>(len: usize, element: impl Fn(usize) -> T + Send + Sync) -> Result<Vec<T>> {
-    let mut column = host_memory::with_capacity(len)?;
-    (0..len).into_par_iter().map(element).collect_into_vec(&mut column);
-    Ok(column)
 }
 
 /// The points that lie elsewhere than the next one, though both have the same code, and so have more points than a leaf
@@ -60,26 +57,32 @@ fn crowded(points: Points<'_>, sorted: &[Coded]) -> usize {
         (points.x[at], points.y[at])
     };
     let has = |i: usize, code: u64| sorted.get(i).is_some_and(|coded| coded.0 == code);
-    let is_crowded = |&next: &usize| {
-        let (i, code) = (next - 1, sorted[next - 1].0);
+    let is_crowded = |i: usize| {
+        let (next, code) = (i + 1, sorted[i].0);
         let is_long = has(i + LEAF, code) || i.checked_sub(LEAF).is_some_and(|i| has(i, code));
         has(next, code) && is_long && place(i) != place(next)
     };
-    (1..sorted.len()).into_par_iter().filter(is_crowded).count()
+    parallel::count(sorted.len(), FINE, is_crowded) as usize
 }
 
 /// For each value of a column, counts the different values below it.
 fn ranks(column: &[f64]) -> Result<Vec<u32>> {
-    let mut order: Vec<u32> = collected(column.len(), |i| i as u32)?;
-    order.par_sort_by(|&a, &b| column[a as usize].total_cmp(&column[b as usize]));
+    let mut order = collected(column.len(), FINE, |i| (ordered_bits(column[i]), i as u32))?;
+    parallel::sort_pairs(&mut order);
     let mut ranks = host_memory::filled(0, column.len())?;
     let mut rank = 0;
     for pair in order.windows(2) {
-        let [before, this] = [pair[0] as usize, pair[1] as usize];
+        let [before, this] = [pair[0].1 as usize, pair[1].1 as usize];
         rank += u32::from(column[before] != column[this]);
         ranks[this] = rank;
     }
     Ok(ranks)
+}
+
+/// The bits of a number, in the order of [`f64::total_cmp`].
+fn ordered_bits(number: f64) -> u64 {
+    let bits = number.to_bits();
+    if bits >> 63 == 0 { bits | 1 << 63 } else { !bits }
 }
 
 /// The boxes of all levels.
@@ -87,7 +90,8 @@ fn boxes(x: &[f64], y: &[f64], layout: Layout) -> Result<Vec<[f64; 4]>> {
     let mut boxes = host_memory::filled([0.0; 4], layout.total as usize)?;
     let (leaves, mut above) =
         boxes.split_at_mut(layout.starts.get(1).map_or(0, |_| first_end(layout)));
-    leaves[..layout.counts[0] as usize].par_iter_mut().enumerate().for_each(|(leaf, bounds)| {
+    let leaves = &mut leaves[..layout.counts[0] as usize];
+    parallel::for_each(leaves, BOXES, |leaf, bounds| {
         let places = leaf * LEAF..x.len().min((leaf + 1) * LEAF);
         let around = places.clone().map(|i| [x[i], y[i], x[i], y[i]]).reduce(joined);
         *bounds = around.unwrap_or_default();
@@ -99,12 +103,13 @@ fn boxes(x: &[f64], y: &[f64], layout: Layout) -> Result<Vec<[f64; 4]>> {
             bounds[3] = f64::NAN;
         }
     });
-    let mut below: &[[f64; 4]] = &leaves[..layout.counts[0] as usize];
+    let mut below: &[[f64; 4]] = leaves;
     for level in 1..=layout.top as usize {
         let room = layout.counts[level].div_ceil(FANOUT) * FANOUT;
         let (this, rest) = std::mem::take(&mut above).split_at_mut(room as usize);
         let count = layout.counts[level] as usize;
-        this[..count].par_iter_mut().zip(below.par_chunks(LEAF)).for_each(|(bounds, children)| {
+        parallel::for_each(&mut this[..count], BOXES, |i, bounds| {
+            let children = &below[i * LEAF..below.len().min((i + 1) * LEAF)];
             *bounds = children.iter().copied().reduce(joined).unwrap_or_default();
         });
         (below, above) = (&this[..count], rest);

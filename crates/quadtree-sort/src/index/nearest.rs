@@ -6,52 +6,37 @@
 
 use std::ops::Range;
 
-use gpu_core::host_memory;
 use kernels_rs::rtree::layout::FANOUT;
 use kernels_rs::rtree::{Curve, MAX_REPEATED, is_repeated};
-use rayon::prelude::*;
 
 use super::{Index, sides};
 use crate::Result;
-use crate::queries::{NONE, NearestList, Neighbours, in_order};
+use crate::queries::{NearestList, Neighbours, in_order};
 
 const LEAF: usize = FANOUT as usize;
 
-/// Places that a thread takes at a time.
-const PLACES: usize = 256;
-
 /// See [`Index::nearest`]; places are checked, and `k` is positive.
 pub(super) fn nearest(index: &Index, x: &[f64], y: &[f64], k: usize) -> Result<Neighbours> {
-    let len = x.len().saturating_mul(k);
-    let mut indices = host_memory::filled(NONE, len)?;
-    let mut distances = host_memory::filled(f64::INFINITY, len)?;
+    let mut all = Neighbours::none(x.len(), k)?;
     if index.is_empty() {
-        return Ok(Neighbours { k, indices, distances });
+        return Ok(all);
     }
     let curve = Curve::over(sides(index.bounds));
     let order = in_order(x.len(), "places", |i| curve.code(x[i], y[i]).into())?;
-    // The lists of each place, by the chunks in which places are searched for.
-    let mut rows: Vec<_> = indices.chunks_mut(k).zip(distances.chunks_mut(k)).map(Some).collect();
-    let chunks: Vec<Vec<_>> = order
-        .chunks(PLACES)
-        .map(|some| some.iter().map(|&i| (i as usize, rows[i as usize].take())).collect())
-        .collect();
-    chunks.into_par_iter().flatten_iter().for_each(|(i, row)| {
-        if let Some((indices, distances)) = row {
-            let hides = k <= MAX_REPEATED as usize;
-            let list = NearestList::new(indices, distances);
-            let mut search = Search { index, place: [x[i], y[i]], hides, list };
-            let top = index.layout.top as usize;
-            let count = index.layout.counts[top] as usize;
-            // One group, unless the points are more than 32^6.
-            for first in (0..count).step_by(LEAF) {
-                search.visit(top, first..count.min(first + LEAF));
-            }
-            search.list.finish();
-            distances.iter_mut().for_each(|distance| *distance = distance.sqrt());
+    all.fill(order.into_iter().map(|i| i as usize), |i, indices, distances| {
+        let hides = k <= MAX_REPEATED as usize;
+        let list = NearestList::new(indices, distances);
+        let mut search = Search { index, place: [x[i], y[i]], hides, list };
+        let top = index.layout.top as usize;
+        let count = index.layout.counts[top] as usize;
+        // One group, unless the points are more than 32^6.
+        for first in (0..count).step_by(LEAF) {
+            search.visit(top, first..count.min(first + LEAF));
         }
+        search.list.finish();
+        distances.iter_mut().for_each(|distance| *distance = distance.sqrt());
     });
-    Ok(Neighbours { k, indices, distances })
+    Ok(all)
 }
 
 /// A search for the points nearest to a place.

@@ -10,11 +10,10 @@
 //! - On a meridian that is D away, the cosine of the distance from latitude p to latitude q is sin p sin q + cos p cos
 //!   D cos q. This is a multiple of cos (q - q0), so it is greatest at q0, or at one end.
 
-use gpu_core::{Bounds, host_memory};
+use gpu_core::{Bounds, parallel};
 use kernels_rs::spatial::sphere::{sine_cosine, unit_vector};
-use rayon::prelude::*;
 
-use super::{NONE, NearestList, Neighbours};
+use super::{NearestList, Neighbours};
 use crate::tree::Node;
 use crate::{Error, Quadtree, Result};
 
@@ -25,15 +24,13 @@ const SLACK: f64 = 1e-14;
 pub(super) fn nearest(tree: &Quadtree, x: &[f64], y: &[f64], k: usize) -> Result<Neighbours> {
     require_globe("place", x, y, |i| i as u64)?;
     require_globe("point", &tree.x, &tree.y, |i| tree.order[i].into())?;
-    let len = x.len().saturating_mul(k);
-    let mut indices = host_memory::filled(NONE, len)?;
-    let mut distances = host_memory::filled(f64::INFINITY, len)?;
-    if tree.nodes.is_empty() {
-        return Ok(Neighbours { k, indices, distances });
+    let mut all = Neighbours::none(x.len(), k)?;
+    if !tree.nodes.is_empty() {
+        all.fill(0..x.len(), |i, indices, distances| {
+            search(tree, [x[i], y[i]], indices, distances);
+        });
     }
-    let rooms = indices.par_chunks_mut(k).zip(distances.par_chunks_mut(k)).enumerate();
-    rooms.for_each(|(i, (indices, distances))| search(tree, [x[i], y[i]], indices, distances));
-    Ok(Neighbours { k, indices, distances })
+    Ok(all)
 }
 
 fn require_globe(
@@ -42,8 +39,8 @@ fn require_globe(
     y: &[f64],
     index: impl Fn(usize) -> u64,
 ) -> Result<()> {
-    let is_off = |(x, y): (&f64, &f64)| x.abs() > 360.0 || y.abs() > 90.0;
-    match x.par_iter().zip(y).position_first(is_off) {
+    let is_off = |i: usize| x[i].abs() > 360.0 || y[i].abs() > 90.0;
+    match parallel::first(x.len(), parallel::FINE, is_off) {
         None => Ok(()),
         Some(i) => Err(Error::Globe { what, index: index(i), longitude: x[i], latitude: y[i] }),
     }

@@ -4,41 +4,26 @@
 //! which the caches still hold. From a node, it goes first to the quadrant that holds the place or is nearest to it, so
 //! that the list soon has near points.
 
-use gpu_core::host_memory;
 use kernels_rs::quadtree::queries::ground::{Cell, Origin};
-use rayon::prelude::*;
 
-use super::{NONE, NearestList, Neighbours};
+use super::{NearestList, Neighbours};
 use crate::tree::Node;
 use crate::{Quadtree, Result};
 
 /// Nodes of at most this many points are not divided further: comparing all of them takes less time.
 const FEW: u64 = 32;
 
-/// Places that a thread takes at a time.
-const PLACES: usize = 256;
-
 /// See [`Quadtree::nearest`]; places are checked, and `k` is positive.
 pub(super) fn nearest(tree: &Quadtree, x: &[f64], y: &[f64], k: usize) -> Result<Neighbours> {
-    let len = x.len().saturating_mul(k);
-    let mut indices = host_memory::filled(NONE, len)?;
-    let mut distances = host_memory::filled(f64::INFINITY, len)?;
+    let mut all = Neighbours::none(x.len(), k)?;
     if tree.nodes.is_empty() {
-        return Ok(Neighbours { k, indices, distances });
+        return Ok(all);
     }
     let order = super::in_order_of_codes(tree, x.len(), "places", |i| [x[i], y[i]])?;
-    // The lists of each place, by the chunks in which places are searched for.
-    let mut rooms: Vec<_> = indices.chunks_mut(k).zip(distances.chunks_mut(k)).map(Some).collect();
-    let chunks: Vec<Vec<_>> = order
-        .chunks(PLACES)
-        .map(|some| some.iter().map(|&i| (i as usize, rooms[i as usize].take())).collect())
-        .collect();
-    chunks.into_par_iter().flatten_iter().for_each(|(i, room)| {
-        if let Some((indices, distances)) = room {
-            search(tree, [x[i], y[i]], indices, distances);
-        }
+    all.fill(order.into_iter().map(|i| i as usize), |i, indices, distances| {
+        search(tree, [x[i], y[i]], indices, distances);
     });
-    Ok(Neighbours { k, indices, distances })
+    Ok(all)
 }
 
 /// The nearest points of a place, as many as there is room for.

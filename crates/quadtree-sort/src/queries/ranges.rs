@@ -10,21 +10,17 @@
 use std::mem::MaybeUninit;
 
 use device_std::In;
-use gpu_core::host_memory;
+use gpu_core::{host_memory, parallel};
 use kernels_rs::quadtree::queries::ground::Cell;
 use kernels_rs::quadtree::queries::regions::{Disc, Polygon, Region, Relation, Window};
 use kernels_rs::quadtree::queries::walk::Alone;
-use rayon::prelude::*;
 
-use super::{Lists, Regions};
+use super::{Lists, Regions, rooms};
 use crate::tree::Node;
 use crate::{Quadtree, Result};
 
 /// Nodes of at most this many points are not divided further: testing all of them takes less time.
 const FEW: u64 = 48;
-
-/// Regions that a thread searches at a time, at most.
-const MAX_REGIONS: usize = 256;
 
 /// A range of places: first and end.
 type Range = (u32, u32);
@@ -32,14 +28,14 @@ type Range = (u32, u32);
 /// The number of points in each region.
 pub(super) fn count(tree: &Quadtree, regions: Regions<'_>) -> Result<Vec<u64>> {
     let order = in_order_of_codes(tree, regions)?;
-    let count = |&which: &u32| {
+    let found = parallel::map(order.len(), 1, |i| {
         let mut count = 0;
-        search(tree, regions, which as usize, &mut |(first, end)| count += u64::from(end - first));
-        (which, count)
-    };
+        let mut add = |(first, end)| count += u64::from(end - first);
+        search(tree, regions, order[i] as usize, &mut add);
+        count
+    });
     let mut counts = vec![0; regions.len()];
-    let found: Vec<(u32, u64)> = order.par_iter().with_max_len(MAX_REGIONS).map(count).collect();
-    found.into_iter().for_each(|(which, count)| counts[which as usize] = count);
+    order.iter().zip(found).for_each(|(&which, count)| counts[which as usize] = count);
     Ok(counts)
 }
 
@@ -54,8 +50,7 @@ struct Found<'a> {
 /// The points in each region.
 pub(super) fn list(tree: &Quadtree, regions: Regions<'_>) -> Result<Lists> {
     let order = in_order_of_codes(tree, regions)?;
-    let found: Vec<Found<'_>> =
-        order.par_chunks(MAX_REGIONS).map(|some| find(tree, regions, some)).collect();
+    let found = parallel::map_ranges(order.len(), 1, &|range| find(tree, regions, &order[range]));
     let mut offsets = host_memory::filled(0u64, regions.len() + 1)?;
     for found in &found {
         let counts = found.regions.iter().zip(&found.ends);
@@ -68,34 +63,22 @@ pub(super) fn list(tree: &Quadtree, regions: Regions<'_>) -> Result<Lists> {
     });
     let total = total as usize;
     let mut indices = host_memory::with_capacity(total)?;
-    let rooms = rooms(&offsets, &order, &mut indices.spare_capacity_mut()[..total]);
-    found.into_par_iter().zip(rooms).for_each(|(found, rooms)| found.copy(&tree.order, rooms));
+    let lens = offsets.windows(2).map(|pair| pair[1] - pair[0]);
+    let mut rooms = rooms(&mut indices.spare_capacity_mut()[..total], lens);
+    let mut room_of = |&which: &u32| std::mem::take(&mut rooms[which as usize]);
+    let mut rooms: Vec<Vec<_>> =
+        found.iter().map(|found| found.regions.iter().map(&mut room_of).collect()).collect();
+    parallel::for_each(&mut rooms, 1, |i, rooms| found[i].copy(&tree.order, rooms));
     // SAFETY: the lists are the whole of the vector, and each was filled.
     unsafe { indices.set_len(total) };
     Ok(Lists { offsets, indices })
 }
 
-/// The range of each list, by the chunks in which regions are searched.
-fn rooms<'a>(
-    offsets: &[u64],
-    order: &[u32],
-    mut rest: &'a mut [MaybeUninit<u32>],
-) -> Vec<Vec<&'a mut [MaybeUninit<u32>]>> {
-    let take = |pair: &[u64]| {
-        let (room, after) = std::mem::take(&mut rest).split_at_mut((pair[1] - pair[0]) as usize);
-        rest = after;
-        room
-    };
-    let mut rooms: Vec<&mut [MaybeUninit<u32>]> = offsets.windows(2).map(take).collect();
-    let mut room_of = |&which: &u32| std::mem::take(&mut rooms[which as usize]);
-    order.chunks(MAX_REGIONS).map(|some| some.iter().map(&mut room_of).collect()).collect()
-}
-
 impl Found<'_> {
     /// Fills the lists.
-    fn copy(self, order: &[u32], rooms: Vec<&mut [MaybeUninit<u32>]>) {
+    fn copy(&self, order: &[u32], rooms: &mut [&mut [MaybeUninit<u32>]]) {
         let mut first = 0;
-        for (room, (end, _)) in rooms.into_iter().zip(self.ends) {
+        for (room, &(end, _)) in rooms.iter_mut().zip(&self.ends) {
             let mut filled = 0;
             for &(start, stop) in &self.ranges[first..end] {
                 let from = &order[start as usize..stop as usize];

@@ -1,11 +1,12 @@
 //! Cells of few points, and the batches that they make.
 
 use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
 
+use gpu_core::parallel::{self, Parts};
 use gpu_core::{Points, Progress, host_memory};
 use kernels_rs::spatial::frame::Frame;
 use kernels_rs::spatial::morton;
-use rayon::prelude::*;
 
 use super::code::Coder;
 use super::join::Brief;
@@ -16,9 +17,6 @@ const KEY_LEVEL: u32 = 7;
 
 /// The cells that a later pass counts by, at most (a power of four), unless those to be divided are as many.
 const COUNTED: usize = 1 << 16;
-
-/// Pieces of the points for each thread: more than one, so that none waits long for the slowest.
-const PIECES: usize = 8;
 
 /// The least points of a piece.
 const LEAST_PIECE: usize = 1 << 15;
@@ -51,13 +49,15 @@ impl<'a> Keys<'a> {
     ) -> Result<(Self, [cpu::Range; 2])> {
         let inside = params.bounds.filter(|_| params.outside == Outside::Skip);
         let mut keys = host_memory::with_capacity(points.len())?;
-        let piece = piece(points.len());
-        let pieces = keys.spare_capacity_mut()[..points.len()].par_chunks_mut(piece);
-        let places = points.x.par_chunks(piece).zip(points.y.par_chunks(piece));
+        let pieces =
+            keys.spare_capacity_mut()[..points.len()].chunks_mut(len_of_piece(points.len()));
+        let pieces = Parts::new(pieces);
         let cells = 1 << (2 * key_level(frame));
         let coder = Coder { frame: *frame, level: key_level(frame), inside };
-        let found: Vec<(Vec<u32>, _)> =
-            pieces.zip(places).map(|(keys, (x, y))| coder.count(keys, x, y, cells)).collect();
+        let found = parallel::map(pieces.len(), 1, |piece| {
+            let range = piece_of(points.len(), piece);
+            coder.count(&mut pieces.part(piece), &points.x[range.clone()], &points.y[range], cells)
+        });
         // SAFETY: the pieces are the whole of it, and each was written.
         unsafe { keys.set_len(points.len()) };
         let mut ranges = [cpu::Range::default(); 2];
@@ -157,7 +157,7 @@ impl<'a> Keys<'a> {
             }
             counts
         };
-        let counts = self.of_pieces.par_iter().map(of_piece).collect();
+        let counts = parallel::map(self.of_pieces.len(), 1, |i| of_piece(&self.of_pieces[i]));
         Numbered { points: self.points, keys: self.keys, of_key, counts }
     }
 
@@ -169,18 +169,18 @@ impl<'a> Keys<'a> {
         batch_of: impl Fn(u64) -> u16 + Sync,
     ) -> Numbered<'a> {
         let (points, frame) = (self.points, self.frame);
-        let len = piece(self.keys.len());
-        let number = |(piece, keys): (usize, &mut [u16])| {
+        let len = len_of_piece(self.keys.len());
+        let pieces = Parts::new(self.keys.chunks_mut(len));
+        let counts = parallel::map(pieces.len(), 1, |piece| {
             let mut counts = vec![0; batches];
-            for (i, key) in (piece * len..).zip(keys) {
+            for (i, key) in (piece * len..).zip(pieces.part(piece).iter_mut()) {
                 if let Some(batch) = of_key.get(usize::from(*key)) {
                     *key = batch.unwrap_or_else(|| batch_of(frame.code(points.x[i], points.y[i])));
                     counts[usize::from(*key)] += 1;
                 }
             }
             counts
-        };
-        let counts = self.keys.par_chunks_mut(len).enumerate().map(number).collect();
+        });
         Numbered { points, keys: self.keys, of_key: (0..batches as u16).collect(), counts }
     }
 }
@@ -196,13 +196,11 @@ pub(super) struct Numbered<'a> {
 }
 
 impl Numbered<'_> {
-    /// The pieces of the points that were counted: keys, x and y of each, and the index of its first point.
-    pub fn pieces(&self) -> impl IndexedParallelIterator<Item = (&[u16], &[f64], &[f64], u32)> {
+    /// A piece of the points that was counted: keys, x and y, and the index of its first point.
+    pub fn piece(&self, piece: usize) -> (&[u16], &[f64], &[f64], u32) {
         let Self { points: Points { x, y, .. }, keys, .. } = self;
-        let len = piece(keys.len());
-        let places = x.par_chunks(len).zip(y.par_chunks(len));
-        let pieces = keys.par_chunks(len).zip(places).enumerate();
-        pieces.map(move |(number, (keys, (x, y)))| (keys, x, y, (number * len) as u32))
+        let range = piece_of(keys.len(), piece);
+        (&keys[range.clone()], &x[range.clone()], &y[range.clone()], range.start as u32)
     }
 }
 
@@ -217,26 +215,29 @@ fn code_of(key: u32, frame: &Frame) -> u64 {
     morton::encode(key & ((1 << level) - 1), key >> level)
 }
 
-/// Elements of a piece.
-fn piece(len: usize) -> usize {
-    len.div_ceil(PIECES * rayon::current_num_threads()).max(LEAST_PIECE)
+/// Points of each piece of `len` points, except the last.
+fn len_of_piece(len: usize) -> usize {
+    parallel::len_of_range(len, LEAST_PIECE)
 }
 
-/// Counts by a number of cells what is in each piece of `len` elements. There are fewer than 2^32.
+/// The points of a piece of `len` points.
+fn piece_of(len: usize, piece: usize) -> Range<usize> {
+    let of_piece = len_of_piece(len);
+    piece * of_piece..len.min((piece + 1) * of_piece)
+}
+
+/// Counts `len` elements by a number of cells. There are fewer than 2^32.
 fn count_by(len: usize, cells: usize, count: impl Fn(Range<usize>, &mut [u32]) + Sync) -> Vec<u64> {
-    let piece = piece(len);
-    let of_piece = |mut counts: Vec<u32>, number: usize| {
-        count(number * piece..len.min((number + 1) * piece), &mut counts);
-        counts
-    };
-    let add = |mut all: Vec<u32>, other: Vec<u32>| {
-        all.iter_mut().zip(other).for_each(|(all, count)| *all += count);
-        all
-    };
-    let none = || vec![0; cells];
-    let pieces = (0..len.div_ceil(piece)).into_par_iter();
-    let counts = pieces.fold(none, of_piece).reduce_with(add).unwrap_or_else(none);
-    counts.into_iter().map(u64::from).collect()
+    // A task takes counts that no other task adds to now, so there are as many as threads. Their order does not matter.
+    let idle = Mutex::new(Vec::new());
+    parallel::for_ranges(len, LEAST_PIECE, &|range| {
+        let taken = idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let mut counts = taken.unwrap_or_else(|| vec![0; cells]);
+        count(range, &mut counts);
+        idle.lock().unwrap_or_else(PoisonError::into_inner).push(counts);
+    });
+    let all = idle.into_inner().unwrap_or_else(PoisonError::into_inner);
+    parallel::map(cells, parallel::FINE, |cell| all.iter().map(|c| u64::from(c[cell])).sum())
 }
 
 /// Divides a cell into parts with at most `most` points each, by the counts of its cells some levels below. Those cells

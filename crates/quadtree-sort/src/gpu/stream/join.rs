@@ -13,10 +13,10 @@
 //! last cell of a batch and the first of the next differ.
 
 use bytemuck::{Pod, Zeroable};
-use gpu_core::host_memory;
+use gpu_core::{host_memory, parallel};
 use kernels_rs::spatial::morton;
-use rayon::prelude::*;
 
+use crate::array::take;
 use crate::tree::Node;
 use crate::{Error, Result};
 
@@ -148,27 +148,27 @@ impl Level<'_> {
 struct Rooms<'a> {
     /// The levels down to the one that parts begin below.
     trunk: Vec<Level<'a>>,
+    /// The nodes of its last level, once it is written.
+    above: Vec<Node>,
     /// The levels below it of each part.
     parts: Vec<Vec<Level<'a>>>,
 }
 
 impl<'a> Rooms<'a> {
-    /// Writes the trunk of a piece, whose first point is given; gives the nodes of its last level.
-    fn write_trunk(&mut self, start: u64) -> Vec<Node> {
+    /// Writes the trunk of a piece, whose first point is given.
+    fn write_trunk(&mut self, start: u64) {
         let below = self.parts.first().map_or(0, |part| part[0].at);
-        let Some((root, levels)) = self.trunk.split_first_mut() else { return Vec::new() };
+        let Some((root, levels)) = self.trunk.split_first_mut() else { return };
         let first_child = levels.first().map_or(below, |level| level.at);
         let first = root.briefs[0].node(0, start, 0, first_child);
         *root.node(0) = first;
         write(1, &[first], levels, below);
-        self.trunk.last().into_iter().flat_map(Level::nodes).copied().collect()
+        self.above = self.trunk.last().into_iter().flat_map(Level::nodes).copied().collect();
     }
 
     /// The parts, each with the number of its first level and the nodes above it.
-    fn parts<'b>(
-        &'b mut self,
-        mut above: &'b [Node],
-    ) -> impl Iterator<Item = (usize, &'b [Node], &'b mut [Level<'a>])> {
+    fn parts<'b>(&'b mut self) -> impl Iterator<Item = (usize, &'b [Node], &'b mut [Level<'a>])> {
+        let mut above = &self.above[..];
         let (level, counts) = (self.trunk.len(), cut(above.len()));
         let part = move |(levels, count): (&'b mut Vec<Level<'a>>, usize)| {
             let (of_part, rest) = above.split_at(count);
@@ -181,8 +181,7 @@ impl<'a> Rooms<'a> {
 
 /// The nodes of the tree over the points of all pieces, which follow each other in the order of codes.
 pub(super) fn join(pieces: &[Piece<'_>]) -> Result<Vec<Node>> {
-    let counts: Vec<Vec<Vec<usize>>> =
-        pieces.par_iter().map(|piece| levels(piece.nodes.as_slice())).collect();
+    let counts = parallel::map(pieces.len(), 1, |piece| levels(pieces[piece].nodes.as_slice()));
     let shared = shared(pieces);
     let shared_nodes: usize = shared.iter().flatten().map(|&level| level as usize + 1).sum();
     let total = counts.iter().flatten().flatten().sum::<usize>() - shared_nodes;
@@ -192,12 +191,9 @@ pub(super) fn join(pieces: &[Piece<'_>]) -> Result<Vec<Node>> {
     }
     let mut nodes = host_memory::zeroed::<Node>(total)?;
     let mut rooms = rooms(pieces, &counts, &shared, &mut nodes);
-    let trunks = pieces.par_iter().zip(&mut rooms);
-    let cuts: Vec<Vec<Node>> =
-        trunks.map(|(piece, rooms)| rooms.write_trunk(piece.start)).collect();
-    let parts: Vec<_> =
-        rooms.iter_mut().zip(&cuts).flat_map(|(rooms, cut)| rooms.parts(cut)).collect();
-    parts.into_par_iter().for_each(|(level, above, part)| write(level, above, part, 0));
+    parallel::for_each(&mut rooms, 1, |piece, rooms| rooms.write_trunk(pieces[piece].start));
+    let mut parts: Vec<_> = rooms.iter_mut().flat_map(Rooms::parts).collect();
+    parallel::for_each(&mut parts, 1, |_, (level, above, part)| write(*level, above, part, 0));
     let of_shared = |level: Level<'_>| level.is_shared.then_some((level.at, level.first));
     let levels = rooms
         .into_iter()
@@ -271,7 +267,7 @@ fn rooms<'a>(
                 let (briefs, below) = rest[piece].split_at(count);
                 rest[piece] = below;
                 let at = end - usize::from(is_shared);
-                let room = super::take(&mut nodes, at + count - end);
+                let room = take(&mut nodes, at + count - end);
                 let levels =
                     if counts.len() == 1 { &mut rooms.trunk } else { &mut rooms.parts[part] };
                 levels.push(Level { briefs, at, is_shared, first: Node::zeroed(), room });

@@ -32,6 +32,7 @@ use self::join::{Brief, Briefs, Piece};
 use self::scatter::{Columns, scatter};
 use super::build::{Call, Share};
 use super::{DeviceQuadtree, SHORT_LEVEL, Workspace};
+use crate::array::take;
 use crate::tree::Node;
 use crate::{Error, Method, Outside, Params, Quadtree, Result, cpu};
 
@@ -355,11 +356,4 @@ impl<'a> Pipeline<'a> {
         let DeviceQuadtree { x, y, .. } = tree;
         Ok(Built { nodes, order, x, y })
     }
-}
-
-/// The first elements of what is left.
-fn take<'a, T>(rest: &mut &'a mut [T], len: usize) -> &'a mut [T] {
-    let (first, after) = std::mem::take(rest).split_at_mut(len);
-    *rest = after;
-    first
 }

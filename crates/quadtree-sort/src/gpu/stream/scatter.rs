@@ -7,8 +7,7 @@
 
 use std::ops::Range;
 
-use gpu_core::host_memory;
-use rayon::prelude::*;
+use gpu_core::{host_memory, parallel};
 
 use super::cells::Numbered;
 use crate::Result;
@@ -32,7 +31,7 @@ pub(super) struct Columns {
 
 /// Brings the points of every batch together, in the order as given, with their indices.
 pub(super) fn scatter(points: &Numbered<'_>) -> Result<Columns> {
-    let (rooms, total) = rooms(&points.counts);
+    let (mut rooms, total) = rooms(&points.counts);
     let mut columns = Columns {
         x: host_memory::with_capacity(total)?,
         y: host_memory::with_capacity(total)?,
@@ -40,8 +39,9 @@ pub(super) fn scatter(points: &Numbered<'_>) -> Result<Columns> {
     };
     let to =
         (Target::of(&mut columns.x), Target::of(&mut columns.y), Target::of(&mut columns.order));
-    points.pieces().zip(rooms).for_each(|((keys, x, y, first), rooms)| {
-        let mut waiting: Vec<Waiting> = rooms.into_iter().map(Waiting::new).collect();
+    parallel::for_each(&mut rooms, 1, |piece, rooms| {
+        let (keys, x, y, first) = points.piece(piece);
+        let mut waiting: Vec<Waiting> = rooms.drain(..).map(Waiting::new).collect();
         for (&key, (index, (&x, &y))) in keys.iter().zip((first..).zip(x.iter().zip(y))) {
             if let Some(&batch) = points.of_key.get(usize::from(key)) {
                 waiting[usize::from(batch)].put(&to, x, y, index);

@@ -17,8 +17,9 @@ use gpu_core::files::{self, NoFolder, Unfinished};
 pub(crate) use gpu_core::files::folder_of;
 
 use crate::output::folder::PendingFolder;
+use crate::points::ending;
 use crate::rasters::zarr::is_zarr;
-use crate::{Error, Result};
+use crate::{Error, Result, raster_files};
 
 /// How to treat a file that already has the name of an output.
 ///
@@ -92,8 +93,8 @@ pub fn check_output<'a>(output: impl Into<Output<'a>>) -> Result<()> {
     }
 }
 
-/// Checks, before long work, that each output is a separate file: not an input, nor another output. Two names mean one
-/// file if they are links to it, symbolic or not.
+/// Checks, before long work, that each output is a separate file: not an input, nor a source of a virtual raster among
+/// the inputs, nor another output. Two names mean one file if they are links to it, symbolic or not.
 ///
 /// ```
 /// use std::path::{Path, PathBuf};
@@ -107,19 +108,33 @@ pub fn check_output<'a>(output: impl Into<Output<'a>>) -> Result<()> {
 /// # Errors
 /// [`Error::SameFile`] with the two names.
 pub fn check_distinct(inputs: &[PathBuf], outputs: &[&Path]) -> Result<()> {
+    // What is wrong with a virtual raster is said when it is read.
+    let virtual_rasters = inputs.iter().filter(|input| ending(input) == "vrt");
+    let sources: Vec<PathBuf> =
+        virtual_rasters.flat_map(|input| raster_files(input).unwrap_or_default()).collect();
     for (i, output) in outputs.iter().enumerate() {
         for (other, role) in inputs
             .iter()
+            .chain(&sources)
             .map(|input| (input.as_path(), "the input"))
             .chain(outputs[..i].iter().map(|other| (*other, "the output")))
         {
-            if is_one_file(output, other) {
+            if is_one_file(output, other) || is_folder_of(output, other) {
                 let (path, other) = (output.to_path_buf(), other.to_owned());
                 return Err(Error::SameFile { path, role, other });
             }
         }
     }
     Ok(())
+}
+
+/// Whether a file lies in a folder, which an output would replace with all that it holds: a Zarr group with its arrays.
+fn is_folder_of(folder: &Path, file: &Path) -> bool {
+    folder.is_dir()
+        && match (std::fs::canonicalize(folder), std::fs::canonicalize(file)) {
+            (Ok(folder), Ok(file)) => file.starts_with(folder),
+            _ => false,
+        }
 }
 
 fn is_one_file(a: &Path, b: &Path) -> bool {

@@ -468,16 +468,19 @@ impl Source {
         // As GDAL has it: with f32 for a band of that or of 16 bits.
         let is_narrow = size_of::<T>() < 4 || T::TYPE == "f4";
         let working = |value: f64| if is_narrow { f64::from(value as f32) } else { value };
-        let nodata = self.nodata.map(working);
-        let other = self.nodata.and_then(|nodata| window.also(nodata.into()));
+        // What NODATA is among values of the source's type, and in the arithmetic.
+        let meant = self.nodata.and_then(|nodata| window.sample_type().value(nodata.into()));
+        let [meant, other] = [meant.map(Number::to_f64), self.nodata.and_then(|n| window.also(n.into()))];
         let is_nodata = |nodata: f64, value: f64| {
-            nodata == value || (nodata.is_nan() && value.is_nan()) || other == Some(value)
+            working(nodata) == working(value)
+                || (nodata.is_nan() && value.is_nan())
+                || [meant, other].contains(&Some(value))
         };
         let mut reals = Vec::with_capacity(width);
         for (from, to) in rows {
             window.reals(from..from + width, &mut reals);
             for ((i, &value), to) in (from..).zip(&reals).zip(&mut values[to]) {
-                if nodata.is_some_and(|nodata| is_nodata(nodata, value)) {
+                if self.nodata.is_some_and(|nodata| is_nodata(nodata, value)) {
                     continue;
                 }
                 *to = match self.scale {

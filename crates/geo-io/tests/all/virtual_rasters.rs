@@ -393,6 +393,59 @@ fn nodata_of_few_digits_means_the_least_float() {
     }
 }
 
+/// As in GDAL, NODATA means the value of the source's type that is nearest to it, and what rounds to it in the band's.
+#[test]
+fn nodata_of_a_source_is_a_value_of_its_type() {
+    let folder = Folder::new();
+    folder.tile("f4.tif", (0, 0), (4, 3), |c, r| if (c, r) == (1, 1) { 0.1 } else { 5.0 });
+    let values: Vec<f64> = (0..12).map(|i| if i == 5 { 0.1 } else { 5.0 }).collect();
+    write_npy(&folder.at("f8.npy"), &values, 4, 3).unwrap();
+    write_npy(&folder.at("u1.npy"), &[0_u8, 1, 0, 2], 4, 1).unwrap();
+    let read = |source: &str, (width, height): (u32, u32), kind: &str, inner: &str| {
+        let rectangle = format!("xOff=\"0\" yOff=\"0\" xSize=\"{width}\" ySize=\"{height}\"");
+        let band = format!(
+            "<VRTRasterBand dataType=\"{kind}\" band=\"1\"><NoDataValue>-7</NoDataValue><ComplexSource>\
+             <SourceFilename relativeToVRT=\"1\">{source}</SourceFilename><SrcRect {rectangle}/>\
+             <DstRect {rectangle}/><NODATA>0.1</NODATA>{inner}</ComplexSource></VRTRasterBand>"
+        );
+        let raster = read_raster(&folder.dataset("m.vrt", "", &band), None).unwrap();
+        raster.values.to_floats(None)
+    };
+    for source in ["f4.tif", "f8.npy"] {
+        for kind in ["Float32", "Float64", "Int32"] {
+            for inner in ["", "<ScaleRatio>100</ScaleRatio>"] {
+                let found = read(source, (4, 3), kind, inner);
+                let missing: Vec<usize> = (0..12).filter(|&i| found[i] == -7.0).collect();
+                assert_eq!(missing, [5], "{source} as {kind} {inner}: {found:?}");
+            }
+        }
+    }
+    // No byte is 0.1.
+    assert_eq!(read("u1.npy", (4, 1), "Float64", "")[..4], [0.0, 1.0, 0.0, 2.0]);
+}
+
+#[test]
+fn no_output_replaces_a_source() {
+    let folder = Folder::new();
+    folder.tile("a.tif", (0, 0), (61, 40), |_, _| 5.0);
+    let band = "<VRTRasterBand dataType=\"Float32\" band=\"1\"><SimpleSource>\
+        <SourceFilename relativeToVRT=\"1\">a.tif</SourceFilename></SimpleSource></VRTRasterBand>";
+    let inner = folder.dataset("a.vrt", "", band);
+    let outer = folder.dataset("b.vrt", "", &band.replace("a.tif", "a.vrt"));
+    for input in [&inner, &outer] {
+        let error = check_distinct(&[input.clone()], &[&folder.at("a.tif")]).unwrap_err();
+        assert!(error.to_string().contains("same file as the input"), "{error}");
+        check_distinct(&[input.clone()], &[&folder.at("c.tif")]).unwrap();
+    }
+    let error = check_distinct(&[outer], &[&folder.at("a.vrt")]).unwrap_err().to_string();
+    assert!(error.contains("a.vrt is the same file"), "{error}");
+    // Nor a folder that an input lies in: the group of a Zarr array.
+    let array = folder.at("g.zarr/a");
+    std::fs::create_dir_all(&array).unwrap();
+    check_distinct(std::slice::from_ref(&array), &[&folder.at("g.zarr")]).unwrap_err();
+    check_distinct(&[array], &[&folder.at("g.zarr/b")]).unwrap();
+}
+
 /// A plan depends on them.
 #[test]
 fn the_files_of_a_raster_have_the_one_that_states_nodata() {

@@ -230,6 +230,10 @@ impl scale::Recipe for Recipe {
         self.zarr.as_deref()
     }
 
+    fn beside(&self) -> Vec<&Input> {
+        self.above.iter().chain(&self.within).collect()
+    }
+
     fn needs(planned: &Planned, tile: &Tile) -> Needs {
         planned.recipe.kind().needs(tile)
     }

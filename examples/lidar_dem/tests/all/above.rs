@@ -131,6 +131,9 @@ fn tiles_are_the_whole_and_know_their_ground() {
     let plan = [&common[..], &["--tile-size", "16"]].concat();
     assert_eq!(in_tiles(folder.path(), &plan, "cpu", "tiles.tif"), 9);
     assert!(std::fs::read(at("whole.tif")).unwrap() == std::fs::read(at("tiles.tif")).unwrap());
+    // The ground is an input, which no output replaces.
+    let merge = ["merge", "plan.json", "-o", "g.tif", "--overwrite"];
+    PROGRAM.fails(folder.path(), &merge, &["g.tif is the same file as the input"]);
     // Another ground is not the plan's.
     std::fs::write(at("g.tif"), "other").unwrap();
     let run = ["run", "plan.json", "--tile", "0", "--device", "cpu"];

@@ -9,7 +9,7 @@ use gpu_core::{Device, Progress};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use tile_plan::{Plan, Tile};
+use tile_plan::{Input, Plan, Tile};
 
 use super::Needs;
 
@@ -35,6 +35,11 @@ pub trait Recipe: Serialize + DeserializeOwned + Sync {
     /// The Zarr array whose chunks are the tiles; `None` if each tile has its own files.
     fn zarr(&self) -> Option<&str> {
         None
+    }
+
+    /// The files that tiles are made of beside the plan's inputs.
+    fn beside(&self) -> Vec<&Input> {
+        Vec::new()
     }
 
     /// The memory of a tile at each step.
@@ -158,7 +163,8 @@ impl<R: Recipe> Planned<R> {
     /// # Errors
     /// Two names mean one file.
     pub fn check_distinct(&self, plan: &Path, outputs: &[&Path]) -> Result<()> {
-        let made_of = self.plan.inputs().iter().map(|input| PathBuf::from(&input.path));
+        let made_of = self.plan.inputs().iter().chain(self.recipe.beside());
+        let made_of = made_of.map(|input| PathBuf::from(&input.path));
         let tiles = (0..self.plan.tiles().len()).flat_map(|number| R::files(self, number));
         let read: Vec<PathBuf> =
             std::iter::once(plan.to_owned()).chain(made_of).chain(tiles).collect();

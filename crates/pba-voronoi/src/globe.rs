@@ -101,6 +101,10 @@ impl Globe {
         if !is_finite || sides.contains(&0.0) || radius <= 0.0 {
             return refused("every number must be finite, a side not 0, the radius positive");
         }
+        // Distances are floats of 32 bits: from a hundredth of a second of arc to half a turn.
+        if !(1e-30..=1e38).contains(&radius) {
+            return refused("the radius must be from 1e-30 to 1e38");
+        }
         // By these the squares of half a side are far from the least numbers there are.
         if sides.iter().any(|side| !(1e-9..=360.0).contains(&side.abs())) {
             return refused("sides must be from 1e-9 to 360 degrees");

@@ -231,7 +231,7 @@ impl Place {
             Stated::Transform(transform) => Some(transform),
             _ => of_world,
         };
-        if let Some(transform) = transform {
+        if let Some(transform) = transform.map(without_noise) {
             let [_, ax, bx, _, ay, by] = transform;
             if transform.iter().any(|t| !t.is_finite()) || ax * by - bx * ay == 0.0 {
                 let reason = format!("its pixels have no area on the ground: {transform:?}");
@@ -319,6 +319,14 @@ impl Stated {
     }
 }
 
+/// Takes shears for 0 that are rounding errors of whoever turned or reprojected a raster: by less than a thousandth of a
+/// pixel over a million pixels.
+fn without_noise(transform: [f64; 6]) -> [f64; 6] {
+    let [left, ax, bx, top, ay, by] = transform;
+    let cleaned = |shear: f64, side: f64| if shear.abs() < 1e-9 * side.abs() { 0.0 } else { shear };
+    [left, cleaned(ax, bx), cleaned(bx, ax), top, cleaned(ay, by), cleaned(by, ay)]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -329,5 +337,16 @@ mod tests {
         assert_eq!(of([5.0, 2.0, 0.0, 9.0, 0.0, -3.0]), Some((2.0, 3.0)));
         assert_eq!(of([5.0, 3.0, 8.0, 9.0, 4.0, -6.0]), Some((5.0, 10.0)));
         assert_eq!(of([5.0, 2.0, 0.1, 9.0, 0.0, -3.0]), None);
+    }
+
+    #[test]
+    fn shears_of_rounding_are_none() {
+        let noisy = [5.0, 2.0, 1e-13, 9.0, -1e-13, -2.0];
+        assert_eq!(without_noise(noisy), [5.0, 2.0, 0.0, 9.0, 0.0, -2.0]);
+        // Turned by a right angle, and by a millionth of a degree.
+        for turned in [[5.0, 1e-13, 2.0, 9.0, 2.0, 0.0], [5.0, 2.0, 4e-8, 9.0, 4e-8, -2.0]] {
+            let [_, ax, bx, ..] = without_noise(turned);
+            assert_eq!([ax, bx], [if turned[1] < 1.0 { 0.0 } else { 2.0 }, turned[2]]);
+        }
     }
 }

@@ -463,6 +463,8 @@ fn bad_places_and_wishes_are_named() {
         (Globe::new([0.0, 90.0], [1e-10, 1.0]), "from 1e-9 to 360"),
         (good.radius(0.0), "the radius positive"),
         (good.radius(f64::INFINITY), "the radius positive"),
+        (good.radius(1e308), "from 1e-30 to 1e38"),
+        (good.radius(1e-40), "from 1e-30 to 1e38"),
     ] {
         let error = run(globe, Params::new().distance()).unwrap_err().to_string();
         assert!(error.contains(words), "{globe:?}: {error}");

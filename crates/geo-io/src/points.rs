@@ -264,7 +264,7 @@ impl fmt::Display for Returns {
 /// Example: see [`read_points`](crate::read_points).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Filter {
-    /// Classes to keep; `None` keeps all classes except [`NOISE`].
+    /// Classes to keep; `None` keeps all classes except [`NOISE`]. If all 256 are listed, a table needs no classes.
     pub classes: Option<Vec<u8>>,
     /// Returns to keep.
     pub returns: Returns,
@@ -286,6 +286,11 @@ pub(crate) struct Attributes {
 }
 
 impl Filter {
+    /// Whether it keeps points without a class.
+    pub(crate) fn has_every_class(&self) -> bool {
+        self.classes.as_ref().is_none_or(|classes| (0..=255).all(|class| classes.contains(&class)))
+    }
+
     /// Whether the point stays; it is counted either way.
     pub(crate) fn keeps(&self, point: Attributes, tally: &mut Tally) -> bool {
         tally.read += 1;

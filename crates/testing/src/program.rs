@@ -240,7 +240,10 @@ impl Program {
     }
 
     /// Runs the program with these bytes as its standard input.
-    fn run_on(&self, folder: &Path, arguments: &[&str], input: &[u8]) -> Output {
+    ///
+    /// # Panics
+    /// Panics if the program does not start, or ends before it has read its input.
+    pub fn run_on(&self, folder: &Path, arguments: &[&str], input: &[u8]) -> Output {
         let mut command = Command::new(self.path);
         command.current_dir(folder).args(arguments);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());

@@ -95,10 +95,7 @@ impl Sites {
         let columns = args.columns.names();
         // Every row is a site, whatever a column of classes says: a site's number is its row.
         let all = Filter { classes: Some((0..=255).collect()), ..Filter::default() };
-        let mut cloud = geo_io::read_points(path, &all, &columns, progress);
-        if matches!(cloud, Err(geo_io::Error::NoAttribute { .. })) {
-            cloud = geo_io::read_points(path, &Filter::default(), &columns, progress);
-        }
+        let cloud = geo_io::read_points(path, &all, &columns, progress);
         let cloud = cloud.map_err(|error| match error {
             geo_io::Error::UnknownEnding { path, known } => anyhow!(
                 "{}: unknown file ending, use one of {known}, .geojson, .json",

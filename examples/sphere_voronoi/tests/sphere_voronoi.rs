@@ -202,6 +202,24 @@ fn every_row_is_a_site_whatever_its_class_and_notes_on_the_table_are_printed() {
     assert_eq!(sites, [0, 1, 2, 3]);
 }
 
+#[test]
+fn standard_input_is_read_to_its_first_row() {
+    let folder = tempfile::tempdir().unwrap();
+    let read = |name: &str| std::fs::read(folder.path().join(name)).unwrap();
+    // Without a header no row may be missing; the longer table has more bytes than a pipe holds.
+    for (head, rows) in [("lon,lat\n", 2), ("", 9), ("", 8000)] {
+        let place = |i: i32| format!("{},{}\n", i * 97 % 360 - 180, i * 61 % 179 - 89);
+        let text = head.to_owned() + &(0..rows).map(place).collect::<String>();
+        std::fs::write(folder.path().join("sites.csv"), &text).unwrap();
+        let options = ["--level", "3", "--device", "cpu", "--overwrite", "-o"];
+        PROGRAM.succeeds(folder.path(), &[&["sites.csv"], &options[..], &["file.npy"]].concat());
+        let words = [&["-"], &options[..], &["pipe.npy"]].concat();
+        let output = PROGRAM.run_on(folder.path(), &words, text.as_bytes());
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        assert!(read("pipe.npy") == read("file.npy"), "{rows} rows");
+    }
+}
+
 const SHAPES: &str = r#"{"type": "FeatureCollection", "features": [
     {"type": "Feature", "properties": {}, "geometry": {"type": "Polygon", "coordinates":
         [[[-30, -10], [30, -10], [30, 20], [-30, 20], [-30, -10]]]}},

@@ -20,7 +20,7 @@ impl<'a, 'k> Collector<'a, 'k> {
     /// Returns a collection without points, for points with this many further values.
     ///
     /// # Errors
-    /// [`Error::NoAttribute`] if the filter names an attribute that the table lacks.
+    /// [`Error::NoAttribute`] if the filter chooses by an attribute that the table lacks.
     pub fn new(
         path: &'a Path,
         filter: &'a Filter,
@@ -28,7 +28,7 @@ impl<'a, 'k> Collector<'a, 'k> {
         (values, has_classes): (usize, bool),
     ) -> Result<Self> {
         let lacks = |what| Err(Error::NoAttribute { path: path.to_owned(), what });
-        if filter.classes.is_some() && !has_classes {
+        if !has_classes && !filter.has_every_class() {
             return lacks("classes");
         }
         if filter.returns != Returns::All {

@@ -108,7 +108,7 @@ fn rasters(corpus: &Corpus) -> Result {
         ("plain.tif", Compression::None, false),
         ("cog.tif", Compression::default(), true),
     ] {
-        let options = TiffOptions { compression, cloud_optimised };
+        let options = TiffOptions { compression, cloud_optimised, ..TiffOptions::default() };
         let cells = Cells::Values { values: &values, nodata: -9999.0 };
         corpus.add_file("tiff", name, None, |path| {
             Ok(geo_io::write_tiff(path, &place, (20, 12), cells, &options)?)

@@ -76,7 +76,8 @@ pub use rasters::row_major::RowMajor;
 pub use rasters::table::{write_rows, write_table};
 pub use rasters::tiff::rows::{FillRows, write_tiff_colour_rows, write_tiff_rows};
 pub use rasters::tiff::write::{
-    Bands, Cells, Compression, TiffOptions, write_georeferenced, write_geotiff, write_tiff,
+    Bands, Cells, Compression, Overviews, TiffOptions, write_georeferenced, write_geotiff,
+    write_tiff,
 };
 pub use rasters::values_file::ValuesFile;
 pub use rasters::virtual_raster::raster_files;

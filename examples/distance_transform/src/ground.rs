@@ -111,7 +111,8 @@ impl GroundArgs {
     ) -> Result<()> {
         if self.is_direction_tiff() {
             let cells = Cells::Values { values, nodata: raster.nodata };
-            geo_io::write_tiff(output, place, (width, height), cells, &raster.options())?;
+            let options = raster.options_without_means();
+            geo_io::write_tiff(output, place, (width, height), cells, &options)?;
         } else {
             geo_io::write_npy(output, values, width as usize, height as usize)?;
         }
@@ -168,7 +169,7 @@ pub fn write_centre_rows<T: Index>(
         Ok(())
     };
     let bands = Bands { names: &["x", "y"], nodata: raster.nodata };
-    let (size, options) = ((width, height), raster.options());
+    let (size, options) = ((width, height), raster.options_without_means());
     Ok(geo_io::write_tiff_rows(output, place, size, &bands, &options, &mut centres)?)
 }
 

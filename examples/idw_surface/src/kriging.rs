@@ -5,7 +5,9 @@ use std::str::FromStr;
 use anyhow::{Result, anyhow};
 use clap::Args;
 use gpu_core::{Device, GridSpec, Points, Progress, Targets};
-use kriging::{EmpiricalParams, Fitted, Input, MAX_NEIGHBOURS, Model, Params, Sample, Variogram};
+use kriging::{
+    EmpiricalParams, Fitted, Input, MAX_NEIGHBOURS, Model, Params, Sample, Structure, Variogram,
+};
 use programs::args::positive;
 use programs::report::{Report, digits};
 use programs::stages::Stages;
@@ -118,6 +120,20 @@ impl KrigingArgs {
 fn report_variogram(variogram: &Variogram, report: &mut Report) {
     report.line("variogram", variogram);
     report.field("variogram", variogram.to_string());
+    if is_too_smooth(variogram) {
+        let [least] = digits([1e-3 * variogram.sill()], 1);
+        report.note(format_args!(
+            "a Gaussian variogram with so small a nugget makes systems nearly singular, whose solutions may be far off: \
+             add +nugget:{least} or more"
+        ));
+    }
+}
+
+/// Whether systems of points that are near each other, compared with the range, are nearly singular. Other models, and a
+/// nugget, keep them apart: by a millionth of the sill, results have nine digits.
+fn is_too_smooth(variogram: &Variogram) -> bool {
+    let is_gaussian = |structure: &Structure| structure.model == Model::Gaussian;
+    variogram.structures().iter().all(is_gaussian) && variogram.nugget() < 1e-6 * variogram.sill()
 }
 
 /// The parameters of kriging by a variogram.
@@ -203,6 +219,16 @@ mod tests {
         assert_eq!("gaussian:2,30+nugget:0.5".parse(), Ok(Choice::Given(given)));
         assert_eq!("fit".parse(), Ok(Choice::Fit(Model::ALL.to_vec())));
         assert_eq!("fit:gaussian".parse(), Ok(Choice::Fit(vec![Model::Gaussian])));
+        for (text, is_smooth) in [
+            ("gaussian:1,200", true),
+            ("nugget:1e-9+gaussian:1,200", true),
+            ("nugget:0.001+gaussian:1,200", false),
+            ("gaussian:1,200+spherical:0.1,50", false),
+            ("spherical:1,200", false),
+        ] {
+            let Ok(Choice::Given(variogram)) = text.parse() else { panic!("{text}") };
+            assert_eq!(is_too_smooth(&variogram), is_smooth, "{text}");
+        }
         for bad in ["", "fit:", "fit:linear", "spherical:1", "nugget:0"] {
             assert!(bad.parse::<Choice>().is_err(), "{bad:?} was taken");
         }

@@ -30,7 +30,11 @@ impl Whole<'_> {
     /// # Errors
     /// What `fill` gives, a value that is NODATA, and the errors of writing.
     pub fn write(&self, output: Output, name: Name, fill: &mut FillRows) -> Result<()> {
-        let (place, size, options) = (self.place, self.size, self.how.options());
+        let (place, size) = (self.place, self.size);
+        let options = match name {
+            Name::Aspect => self.how.options_without_means(),
+            _ => self.how.options(),
+        };
         let (width, height) = (size.0 as usize, size.1 as usize);
         let format = format(name, output.path)?;
         if format == Format::Npy {

@@ -106,11 +106,16 @@ impl Crs {
         let definition = code.and_then(crs_definitions::from_code).ok_or_else(|| {
             unknown(match code.is_some_and(vertical::is_system) {
                 true => "it is a vertical system: give a horizontal one before it, such as EPSG:26910+5703",
-                false => "no geographic, projected or compound system has this code",
+                false => {
+                    "its list has no geographic, projected or compound system of this code: where the code is newer, give \
+                     files that state the system themselves"
+                }
             })
         })?;
         if horizontal(definition.wkt).is_none() {
-            return Err(unknown("it is neither geographic nor projected"));
+            return Err(unknown(
+                "the list of systems has no geographic or projected definition of it",
+            ));
         }
         if vertical.is_some() && wkt::vertical(definition.wkt).is_some() {
             return Err(unknown("the system before the + already has a vertical part"));

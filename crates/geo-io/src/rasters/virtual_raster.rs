@@ -470,7 +470,8 @@ impl Source {
         let working = |value: f64| if is_narrow { f64::from(value as f32) } else { value };
         // What NODATA is among values of the source's type, and in the arithmetic.
         let meant = self.nodata.and_then(|nodata| window.sample_type().value(nodata.into()));
-        let [meant, other] = [meant.map(Number::to_f64), self.nodata.and_then(|n| window.also(n.into()))];
+        let [meant, other] =
+            [meant.map(Number::to_f64), self.nodata.and_then(|n| window.also(n.into()))];
         let is_nodata = |nodata: f64, value: f64| {
             working(nodata) == working(value)
                 || (nodata.is_nan() && value.is_nan())

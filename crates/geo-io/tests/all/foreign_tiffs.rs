@@ -217,7 +217,11 @@ fn narrow_and_low_rasters_do_not_grow() {
         let values: Vec<f32> = (0..count).map(|i| i as f32).collect();
         let cells = Cells::Values { values: &values, nodata: -1.0 };
         for cloud_optimised in [false, true] {
-            let options = TiffOptions { compression: Compression::None, cloud_optimised };
+            let options = TiffOptions {
+                compression: Compression::None,
+                cloud_optimised,
+                ..Default::default()
+            };
             write_tiff(&path, &place, (width, height), cells, &options).unwrap();
             let length = std::fs::metadata(&path).unwrap().len();
             // Tiles have 16 columns or rows at least. Overviews of a row or a column have half as many cells each.

@@ -28,4 +28,5 @@ mod tables;
 mod values;
 mod virtual_rasters;
 mod windows;
+mod zarr_places;
 mod zarrs;

@@ -97,7 +97,8 @@ fn geotiff_values_come_back_bit_for_bit() {
 fn narrow_cloud_optimised_rasters_take_no_more_than_tiles_of_16_columns() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("r.tif");
-    let options = TiffOptions { cloud_optimised: true, compression: Compression::None };
+    let options =
+        TiffOptions { cloud_optimised: true, compression: Compression::None, ..Default::default() };
     for (width, height) in [(1, 257), (257, 1), (1, 5000), (17, 520), (300, 255), (3, 2)] {
         let (grid, values) = raster(width, height);
         let place = Georeference::north_up((grid.origin_x, grid.origin_y), (2.5, 2.5));
@@ -301,7 +302,7 @@ fn every_packing_comes_back_through_gdal() {
         [Compression::Deflate, Compression::Zstd, Compression::Lzw, Compression::None]
     {
         for cloud_optimised in [false, true] {
-            let options = TiffOptions { compression, cloud_optimised };
+            let options = TiffOptions { compression, cloud_optimised, ..Default::default() };
             let numbers = Cells::Values { values: &values, nodata: -9999.0 };
             let bands = Bands { names: &["height", "a < b & \"c\""], nodata: -9999.0 };
             for (cells, expected) in [
@@ -354,6 +355,37 @@ fn bands_that_are_none_are_refused() {
     let clash = [-9999.0; 200];
     assert!(write(&[&values, &clash], &["a", "b"]).to_string().contains("choose another"));
     assert!(!path.exists());
+}
+
+/// The mean of 359 and 1 degrees would be south.
+#[test]
+fn overviews_of_angles_are_cells_of_the_raster() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("r.tif");
+    let side = 300;
+    let angle = |row: u32, column: u32| match (row % 2, column % 2) {
+        (0, 0) if column.is_multiple_of(3) => f32::NAN,
+        (0, 0) => 359.0,
+        _ => 1.0,
+    };
+    let values: Vec<f32> = (0..side * side).map(|cell| angle(cell / side, cell % side)).collect();
+    let place = Georeference::north_up((0.0, 300.0), (1.0, 1.0));
+    let options =
+        TiffOptions { cloud_optimised: true, overviews: Overviews::First, ..Default::default() };
+    let expected = |cell: usize| if (cell % 150 * 2).is_multiple_of(3) { 1.0 } else { 359.0 };
+    let cells = Cells::Values { values: &values, nodata: -9999.0 };
+    write_tiff(&path, &place, (side, side), cells, &options).unwrap();
+    let whole = std::fs::read(&path).unwrap();
+    let overview: Vec<f32> =
+        TiffFile::open(&path).unwrap().read_image::<f32>(1).unwrap().into_raw_vec_and_offset().0;
+    assert!(overview.len() == 150 * 150 && (0..150 * 150).all(|i| overview[i] == expected(i)));
+    let mut rows = |first: usize, out: &mut [f32]| {
+        out.copy_from_slice(&values[first * 300..][..out.len()]);
+        Ok(())
+    };
+    write_tiff_rows(&path, &place, (side, side), &Bands::one(-9999.0), &options, &mut rows)
+        .unwrap();
+    assert!(std::fs::read(&path).unwrap() == whole);
 }
 
 /// Overviews are means of what has a value, and statistics those of the cells.

@@ -433,9 +433,10 @@ fn no_output_replaces_a_source() {
     let inner = folder.dataset("a.vrt", "", band);
     let outer = folder.dataset("b.vrt", "", &band.replace("a.tif", "a.vrt"));
     for input in [&inner, &outer] {
-        let error = check_distinct(&[input.clone()], &[&folder.at("a.tif")]).unwrap_err();
+        let error =
+            check_distinct(std::slice::from_ref(input), &[&folder.at("a.tif")]).unwrap_err();
         assert!(error.to_string().contains("same file as the input"), "{error}");
-        check_distinct(&[input.clone()], &[&folder.at("c.tif")]).unwrap();
+        check_distinct(std::slice::from_ref(input), &[&folder.at("c.tif")]).unwrap();
     }
     let error = check_distinct(&[outer], &[&folder.at("a.vrt")]).unwrap_err().to_string();
     assert!(error.contains("a.vrt is the same file"), "{error}");

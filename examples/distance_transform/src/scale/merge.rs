@@ -190,7 +190,7 @@ fn merge_nearest<T: Index>(
         };
         let output = Output { path, existing };
         if args.ground.is_direction_tiff() {
-            let (size, options) = ((grid.width, grid.height), args.raster.options());
+            let (size, options) = ((grid.width, grid.height), args.raster.options_without_means());
             let bands = Bands::one(args.raster.nodata);
             geo_io::write_tiff_rows(output, place, size, &bands, &options, &mut fill)?;
         } else {

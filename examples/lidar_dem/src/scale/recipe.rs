@@ -39,6 +39,9 @@ pub struct Recipe {
     layers: Vec<String>,
     values: Vec<String>,
     dsm: bool,
+    /// The raster that stated the cells. Tiles do not read it, and no output replaces it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    template: Option<Input>,
     /// The raster that heights are above.
     above: Option<Input>,
     /// The polygons outside of which cells have no value.
@@ -114,6 +117,7 @@ impl Recipe {
             layers: surface.layer.iter().map(|layer| layer.name().to_owned()).collect(),
             values: surface.value.clone(),
             dsm: surface.dsm,
+            template: surface.template.as_deref().map(scale::name).transpose()?.map(Input::new),
             above: surface.above.as_deref().map(beside).transpose()?,
             within: surface.within.as_deref().map(beside).transpose()?,
             area: OnceLock::new(),
@@ -231,7 +235,7 @@ impl scale::Recipe for Recipe {
     }
 
     fn beside(&self) -> Vec<&Input> {
-        self.above.iter().chain(&self.within).collect()
+        self.template.iter().chain(&self.above).chain(&self.within).collect()
     }
 
     fn needs(planned: &Planned, tile: &Tile) -> Needs {

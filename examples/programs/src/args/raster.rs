@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 use clap::Args;
-use geo_io::{Compression, TiffOptions};
+use geo_io::{Compression, Overviews, TiffOptions};
 
 use super::words::nodata;
 
@@ -26,7 +26,13 @@ pub struct RasterArgs {
 impl RasterArgs {
     /// Returns the value for geo-io.
     pub fn options(&self) -> TiffOptions {
-        TiffOptions { compression: self.compress, cloud_optimised: self.cog }
+        let (compression, overviews) = (self.compress, Overviews::default());
+        TiffOptions { compression, cloud_optimised: self.cog, overviews }
+    }
+
+    /// The same for angles and places, whose mean says nothing.
+    pub fn options_without_means(&self) -> TiffOptions {
+        TiffOptions { overviews: Overviews::First, ..self.options() }
     }
 }
 

@@ -15,7 +15,9 @@ use bytemuck::cast_slice_mut;
 
 use crate::output::{Output, folder_of, write_atomic};
 use crate::rasters::tiff::layout::{Block, Level, Rows, Sample, TILE, write_levels};
-use crate::rasters::tiff::write::{Bands, SUMMED, Statistics, halved, metadata_tag, nodata_tag};
+use crate::rasters::tiff::write::{
+    Bands, Join, SUMMED, Statistics, halved, metadata_tag, nodata_tag,
+};
 use crate::{Error, Georeference, Result, TiffOptions};
 
 /// Cells that are taken at once, about: some rows of tiles of a narrow raster, one of a wide one.
@@ -128,7 +130,7 @@ fn write<T: Sample>(
     let mut stated = vec![None; names.len()];
     if options.cloud_optimised {
         let first;
-        (first, stated) = survey(&mut raster, size, !names.is_empty())?;
+        (first, stated) = survey(&mut raster, size, options.overviews.join(), !names.is_empty())?;
         overviews.extend(first);
         while let Some(last) = overviews.last_mut().filter(|o| o.size.0.max(o.size.1) > TILE) {
             let next = last.halved(output.path)?;
@@ -205,11 +207,15 @@ type Surveyed<T> = (Option<Overview<T>>, Vec<Option<Statistics>>);
 fn survey<T: Sample>(
     raster: &mut Made<T>,
     (width, height): (usize, usize),
+    join: Join<T>,
     has_statistics: bool,
 ) -> Result<Surveyed<T>> {
     let (per_cell, path) = (raster.per_cell, raster.path);
     let mut overview = match width.max(height) > TILE {
-        true => Some(Overview::new((width.div_ceil(2), height.div_ceil(2)), per_cell, path)?),
+        true => {
+            let half = (width.div_ceil(2), height.div_ceil(2));
+            Some(Overview::new(half, per_cell, join, path)?)
+        }
         false => None,
     };
     let mut ends = vec![(f64::INFINITY, f64::NEG_INFINITY); per_cell];
@@ -293,19 +299,20 @@ impl Sum {
 struct Overview<T> {
     size: (usize, usize),
     per_cell: usize,
+    join: Join<T>,
     file: File,
     cells: Vec<T>,
 }
 
 impl<T: Sample> Overview<T> {
-    fn new(size: (usize, usize), per_cell: usize, path: &Path) -> Result<Self> {
+    fn new(size: (usize, usize), per_cell: usize, join: Join<T>, path: &Path) -> Result<Self> {
         let file = tempfile::tempfile_in(folder_of(path)).map_err(|e| Error::write(path, e))?;
-        Ok(Self { size, per_cell, file, cells: Vec::new() })
+        Ok(Self { size, per_cell, join, file, cells: Vec::new() })
     }
 
     /// Adds what some rows of the level before give: an even number of them, but for the last.
     fn append(&mut self, size: (usize, usize), cells: &[T], path: &Path) -> Result<()> {
-        let (_, rows) = halved(size, cells, self.per_cell, T::NONE, &T::mean);
+        let (_, rows) = halved(size, cells, self.per_cell, T::NONE, self.join);
         let bytes = bytemuck::cast_slice(&rows);
         self.file.write_all(bytes).map_err(|e| Error::write(path, e))
     }
@@ -322,7 +329,7 @@ impl<T: Sample> Overview<T> {
     fn halved(&mut self, path: &Path) -> Result<Self> {
         let (width, height) = self.size;
         let half = (width.div_ceil(2), height.div_ceil(2));
-        let mut next = Self::new(half, self.per_cell, path)?;
+        let mut next = Self::new(half, self.per_cell, self.join, path)?;
         for rows in strips(width * self.per_cell, height) {
             let count = rows.len();
             let cells = self.read(rows).map_err(|e| Error::write(path, e))?;

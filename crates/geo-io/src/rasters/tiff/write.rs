@@ -62,6 +62,36 @@ impl fmt::Display for Compression {
     }
 }
 
+/// What a cell of an overview has of the four cells below it.
+///
+/// Example: see [`write_tiff`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Overviews {
+    /// The mean of those with a value.
+    #[default]
+    Means,
+    /// The first with a value, row by row: for angles, and for other numbers whose mean says nothing.
+    First,
+}
+
+impl Overviews {
+    /// Returns what writes a cell from up to four cells, which lie one behind the other.
+    pub(crate) fn join<T: Sample>(self) -> Join<T> {
+        match self {
+            Self::Means => T::mean,
+            Self::First => |cells, out| {
+                let mut all = cells.chunks_exact(out.len());
+                let first =
+                    all.clone().find(|cell| cell.iter().any(|value| value.number().is_some()));
+                out.copy_from_slice(first.or_else(|| all.next()).unwrap_or(cells));
+            },
+        }
+    }
+}
+
+/// Writes a cell of an overview from cells.
+pub(crate) type Join<T> = fn(&[T], &mut [T]);
+
 /// How a GeoTIFF is written.
 ///
 /// Example: see [`write_tiff`].
@@ -72,6 +102,8 @@ pub struct TiffOptions {
     /// Whether to write a cloud-optimised file: with overviews and statistics, in an order for reading parts over a
     /// network.
     pub cloud_optimised: bool,
+    /// What the overviews of a cloud-optimised file have.
+    pub overviews: Overviews,
 }
 
 /// The cells of a raster: row-major, row 0 in the north.
@@ -233,12 +265,12 @@ pub fn write_tiff<'a>(
             tags.push(nodata_tag(0.0));
             tags.extend(metadata_tag(&[""], &[statistics(options, bytes)]));
             let levels = Levels { size, cells: bytes, per_cell: 1, padding: 0 };
-            write(output, levels, options, tags, |v| v, u8::mean)
+            write(output, levels, options, tags, |v| v)
         }
         Cells::Colours(bytes) => {
             check(bytes.len() / 4)?;
             let levels = Levels { size, cells: bytes, per_cell: 4, padding: 0 };
-            write(output, levels, options, tags, |v| v, u8::mean)
+            write(output, levels, options, tags, |v| v)
         }
     }
 }
@@ -274,7 +306,7 @@ fn write_bands(
         }
     };
     let levels = Levels { size, cells: &cells[..], per_cell, padding: nodata };
-    write(output, levels, options, tags, |v: f32| v.stored(nodata), f32::mean)
+    write(output, levels, options, tags, |v: f32| v.stored(nodata))
 }
 
 /// Returns the tag that states the mark for a missing value.
@@ -291,15 +323,13 @@ struct Levels<'a, T> {
     padding: T,
 }
 
-/// Makes the overviews, if they are asked for, and writes all levels. `mean` puts the mean of up to four
-/// cells, one behind the other, into a cell.
+/// Makes the overviews, if they are asked for, and writes all levels.
 fn write<T: Sample>(
     output: Output,
     raster: Levels<T>,
     options: &TiffOptions,
     tags: Vec<Tag>,
     stored: impl Fn(T) -> T + Sync,
-    mean: impl Fn(&[T], &mut [T]) + Sync,
 ) -> Result<()> {
     let Levels { size, cells, per_cell, padding } = raster;
     let mut overviews: Vec<((usize, usize), Vec<T>)> = Vec::new();
@@ -310,7 +340,7 @@ fn write<T: Sample>(
             if size.0.max(size.1) <= TILE {
                 break;
             }
-            let next = halved(size, cells, per_cell, padding, &mean);
+            let next = halved(size, cells, per_cell, padding, options.overviews.join());
             overviews.push(next);
         }
     }
@@ -332,7 +362,7 @@ pub(crate) fn halved<T: Sample>(
     cells: &[T],
     per_cell: usize,
     padding: T,
-    mean: &(impl Fn(&[T], &mut [T]) + Sync),
+    join: Join<T>,
 ) -> ((usize, usize), Vec<T>) {
     let (columns, rows) = (width.div_ceil(2), height.div_ceil(2));
     let mut out = vec![padding; columns * rows * per_cell];
@@ -345,7 +375,7 @@ pub(crate) fn halved<T: Sample>(
                 let end = (y * width + width.min(2 * column + 2)) * per_cell;
                 four.extend_from_slice(&cells[start..end]);
             }
-            mean(&four, cell);
+            join(&four, cell);
         }
     });
     ((columns, rows), out)

@@ -1,12 +1,12 @@
 //! Where an array lies, by the conventions of CF, GDAL and GeoZarr.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
 use super::metadata::{Metadata, json_of};
 use super::read::distinct_values_of;
-use crate::{Crs, Georeference, Result};
+use crate::{Crs, Error, Georeference, Result};
 
 /// Coordinates that are read: a raster has no more columns or rows.
 const MOST: u64 = 1 << 26;
@@ -14,47 +14,58 @@ const MOST: u64 = 1 << 26;
 /// How far coordinates may lie from where even steps lead, in steps.
 const EVEN: f64 = 1e-3;
 
+/// The variable that has the reference system where an array does not name it.
+const SPATIAL_REF: &str = "spatial_ref";
+
+/// CF's attribute for the projection.
+const GRID_MAPPING_NAME: &str = "grid_mapping_name";
+
 /// The place of an array in a folder, and what is to be said of it.
+///
+/// # Errors
+/// The rows run along x; a damaged array of coordinates.
 pub(crate) fn place_of(
     folder: &Path,
     array: &Metadata,
 ) -> Result<(Option<Georeference>, Vec<String>)> {
-    let beside = |name: &str| {
-        let path = folder.parent()?.join(name);
-        Metadata::of(&json_of(&path).ok()?).ok().map(|about| (path, about))
-    };
-    let own = &array.attributes;
-    let mapping = own.get("grid_mapping").and_then(Value::as_str).and_then(&beside);
-    let mapping = mapping.map(|(_, about)| about.attributes).unwrap_or_default();
-    let (stated, crs) = system(&mapping, own);
-    let mut notes = Vec::new();
-    if stated && crs.is_none() {
-        notes.push(format!(
-            "{}: its reference system is not understood, so none is kept",
-            folder.display()
-        ));
+    let sides = array.shape.len();
+    let axes = [sides - 1, sides - 2].map(|i| Coordinates::of(folder, array, i));
+    let directions = [0, 1].map(|i| {
+        let name = array.dimensions[sides - 1 - i].as_deref();
+        axes[i].as_ref().and_then(Coordinates::direction).or_else(|| direction_of_name(name?))
+    });
+    if directions == [Some(Direction::North), Some(Direction::East)] {
+        let reason = "its rows run along x: transpose it, as xarray's transpose(\"y\", \"x\") does";
+        return Err(Error::malformed(folder, reason));
     }
-    if let Some(transform) = transform(&mapping, own) {
+    let mut notes = Vec::new();
+    let mut note = |reason: &str| notes.push(format!("{}: {reason}", folder.display()));
+    let own = attributes_of(folder, array);
+    let (mapping, is_missing) = grid_mapping(folder, &own);
+    let (stated, mut crs) = system(&mapping, &own);
+    if crs.is_none() && (stated || is_missing) {
+        note("its reference system is not understood, so none is kept");
+    } else if crs.is_none() && (are_degrees(&axes) || mapping.contains_key(GRID_MAPPING_NAME)) {
+        crs = Crs::parse("EPSG:4326").ok();
+        note(
+            "its coordinates are degrees without a reference system: they are taken for those of WGS 84",
+        );
+    }
+    if let Some(transform) = transform(&mapping, &own) {
         return Ok((Some(Georeference { transform, crs }), notes));
     }
-    let sides = array.shape.len();
-    let mut axes = Vec::new();
-    for i in [sides - 1, sides - 2] {
-        let Some((path, about)) = array.dimensions[i].as_deref().and_then(&beside) else { break };
-        if about.shape != [array.shape[i]] || about.shape[0] < 2 || about.shape[0] > MOST {
-            break;
-        }
-        let values = distinct_values_of(&path, &about)?;
-        let Some((start, step)) = values.as_deref().and_then(even_steps) else {
-            notes.push(format!(
-                "{}: its coordinates are not evenly spaced, so it has no place",
-                path.display()
-            ));
+    let mut steps = Vec::new();
+    for axis in axes.iter().map_while(Option::as_ref) {
+        let values = distinct_values_of(&axis.folder, &axis.about)?;
+        let Some(even) = values.as_deref().and_then(even_steps) else {
+            let name = axis.folder.display();
+            notes
+                .push(format!("{name}: its coordinates are not evenly spaced, so it has no place"));
             break;
         };
-        axes.push((start, step));
+        steps.push(even);
     }
-    let place = match axes[..] {
+    let place = match steps[..] {
         [(left, across), (top, down)] => {
             let transform = [left, across, 0.0, top, 0.0, down];
             Some(Georeference { transform, crs })
@@ -62,6 +73,104 @@ pub(crate) fn place_of(
         _ => None,
     };
     Ok((place, notes))
+}
+
+fn are_degrees(axes: &[Option<Coordinates>; 2]) -> bool {
+    axes.iter().all(|axis| axis.as_ref().is_some_and(Coordinates::is_in_degrees))
+}
+
+/// What grows along an axis.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Direction {
+    East,
+    North,
+}
+
+/// The coordinates along a dimension of an array: an array of the dimension's name beside it.
+struct Coordinates {
+    folder: PathBuf,
+    about: Metadata,
+}
+
+impl Coordinates {
+    /// Those of dimension `i`, unless they have another length, or are too few or too many to tell a place.
+    fn of(folder: &Path, array: &Metadata, i: usize) -> Option<Self> {
+        let folder = folder.parent()?.join(array.dimensions[i].as_deref()?);
+        let about = Metadata::of(&json_of(&folder).ok()?).ok()?;
+        let is_fit = about.shape == [array.shape[i]] && (2..=MOST).contains(&about.shape[0]);
+        is_fit.then_some(Self { folder, about })
+    }
+
+    fn word(&self, name: &str) -> &str {
+        self.about.attributes.get(name).and_then(Value::as_str).unwrap_or_default()
+    }
+
+    /// By CF's attributes.
+    fn direction(&self) -> Option<Direction> {
+        let standard = self.word("standard_name");
+        let is_of = |axis: &str, along: &str, of_globe: &str, unit: &str| {
+            self.word("axis").eq_ignore_ascii_case(axis)
+                || [format!("projection_{along}_coordinate"), of_globe.to_owned()]
+                    .contains(&standard.to_owned())
+                || is_degree(self.word("units"), unit)
+        };
+        match () {
+            () if is_of("X", "x", "longitude", "east") => Some(Direction::East),
+            () if is_of("Y", "y", "latitude", "north") => Some(Direction::North),
+            () => None,
+        }
+    }
+
+    /// Whether they are longitudes or latitudes in degrees.
+    fn is_in_degrees(&self) -> bool {
+        let (units, standard) = (self.word("units"), self.word("standard_name"));
+        let is_plain = ["degree", "degrees"].contains(&units);
+        is_degree(units, "east")
+            || is_degree(units, "north")
+            || is_plain && ["longitude", "latitude"].contains(&standard)
+    }
+}
+
+/// Whether a unit is CF's degree to the east or north: degrees_east, degree_east, degree_E, degrees_E, degreeE, degreesE.
+fn is_degree(unit: &str, way: &str) -> bool {
+    let rest = unit.strip_prefix("degrees").or_else(|| unit.strip_prefix("degree"));
+    let rest = rest.map(|rest| rest.strip_prefix('_').unwrap_or(rest));
+    rest.is_some_and(|rest| rest == way || rest == way[..1].to_ascii_uppercase())
+}
+
+/// What a dimension's name says where nothing else does.
+fn direction_of_name(name: &str) -> Option<Direction> {
+    let name = name.to_ascii_lowercase();
+    let is_one_of = |names: [&str; 4]| names.contains(&&name[..]);
+    match () {
+        () if is_one_of(["x", "lon", "longitude", "easting"]) => Some(Direction::East),
+        () if is_one_of(["y", "lat", "latitude", "northing"]) => Some(Direction::North),
+        () => None,
+    }
+}
+
+/// An array's attributes, with those of GeoZarr that its group states for all of its arrays.
+fn attributes_of(folder: &Path, array: &Metadata) -> Map<String, Value> {
+    let mut all = array.attributes.clone();
+    let group = folder.parent().and_then(|group| json_of(group).ok()).unwrap_or_default();
+    for (name, value) in group["attributes"].as_object().into_iter().flatten() {
+        if name.starts_with("spatial:") || name.starts_with("proj:") {
+            all.entry(name.clone()).or_insert_with(|| value.clone());
+        }
+    }
+    all
+}
+
+/// The attributes of an array's grid mapping (CF), and whether it names one that is missing. The attribute may list the
+/// coordinates of a mapping behind its name; of several mappings the first counts.
+fn grid_mapping(folder: &Path, own: &Map<String, Value>) -> (Map<String, Value>, bool) {
+    let named = own.get("grid_mapping").and_then(Value::as_str);
+    let name = named.and_then(|text| text.split([':', ' ']).find(|word| !word.is_empty()));
+    let variable = folder.parent().map(|group| group.join(name.unwrap_or(SPATIAL_REF)));
+    let json = variable.and_then(|variable| json_of(&variable).ok());
+    let is_missing = name.is_some() && json.is_none();
+    let attributes = json.as_ref().and_then(|json| json["attributes"].as_object());
+    (attributes.cloned().unwrap_or_default(), is_missing)
 }
 
 /// Where the first cell begins, and the step from cell to cell, by the centres of two cells or more; `None` if they are
@@ -85,7 +194,11 @@ fn transform(mapping: &Map<String, Value>, own: &Map<String, Value>) -> Option<[
     let of_list = || {
         let numbers = own.get("spatial:transform")?.as_array()?.iter().map(Value::as_f64);
         let numbers: [f64; 6] = numbers.collect::<Option<Vec<f64>>>()?.try_into().ok()?;
-        let [a, b, c, d, e, f] = numbers;
+        let [a, b, mut c, d, e, mut f] = numbers;
+        // Else it is that of corners.
+        if own.get("spatial:registration").is_some_and(|of| of == "node") {
+            (c, f) = (c - (a + b) / 2.0, f - (d + e) / 2.0);
+        }
         Some([c, a, b, f, d, e])
     };
     let transform: Option<[f64; 6]> = of_text().or_else(of_list);
@@ -100,8 +213,17 @@ fn system(mapping: &Map<String, Value>, own: &Map<String, Value>) -> (bool, Opti
         [mapping.get("crs_wkt"), mapping.get("spatial_ref"), of_own("wkt"), own.get("proj:wkt2")];
     let objects = [of_own("projjson"), own.get("proj:projjson")];
     let codes = [of_own("url"), own.get("proj:code"), own.get("proj:epsg")];
-    let stated =
-        texts.iter().chain(&objects).chain(&codes).any(|value| value.is_some_and(|v| !v.is_null()));
+    // CF's parameters of a projection are not read; longitudes and latitudes without an ellipsoid have none.
+    let name = mapping.get(GRID_MAPPING_NAME);
+    let is_globe = name.is_some_and(|name| name == "latitude_longitude")
+        && !["semi_major_axis", "earth_radius"].iter().any(|axis| mapping.contains_key(*axis));
+    let by_name = name.filter(|_| !is_globe);
+    let stated = texts
+        .iter()
+        .chain(&objects)
+        .chain(&codes)
+        .chain([&by_name])
+        .any(|value| value.is_some_and(|v| !v.is_null()));
     let of_text = || texts.iter().flatten().find_map(|text| Crs::from_wkt(text.as_str()?));
     let of_object = || objects.iter().flatten().find_map(|object| Crs::from_projjson(object));
     let of_code = || {

@@ -41,7 +41,8 @@ impl ZarrArray {
                 return Err(Error::malformed(&folder, reason));
             }
         }
-        if about.shape.iter().any(|side| usize::try_from(*side).is_err()) {
+        // So that no number of cells or bytes overflows.
+        if about.shape.iter().any(|side| i32::try_from(*side).is_err()) {
             return Err(Error::malformed(
                 &folder,
                 format!("its shape {:?} is too large", about.shape),

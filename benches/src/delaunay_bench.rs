@@ -1,15 +1,21 @@
-//! Times `delaunay-stars` beside the crate `spade`, which uses one thread, over `testing::clouds`.
+//! Times `delaunay-stars` beside the crates `spade` and `delaunator`, which use one thread, over `testing::clouds`.
 //!
 //! `delaunay_bench gpu [POINTS [CLOUD]]`: the same clouds, of 7,000,000 points, on a GPU: the index, and the stars from it, beside
 //! the CPU's triangulation. Both must have as many edges.
 //!
 //! `delaunay_bench [POINTS [CLOUD]]`: every cloud of 1,000,000 points, or the one of that name. The number of threads
-//! is rayon's (`RAYON_NUM_THREADS`). Both must have as many edges. `delaunay-stars` has 3 runs, spade one, which takes
-//! minutes or hours for some clouds, such as a straight line. Name a cloud to leave these out.
+//! is rayon's (`RAYON_NUM_THREADS`). Spade must have as many edges; delaunator's are only counted, since it merges points
+//! that are nearly equal. `delaunay-stars` has 3 runs, the others one. Spade takes minutes or hours for some clouds, such
+//! as a straight line; name a cloud to leave these out.
+//!
+//! `delaunay_bench write FOLDER [POINTS [CLOUD]]` writes the columns of the clouds for the programs of
+//! `benches/peers`: NAME.x, NAME.y and NAME.z, each of f64 in little-endian order.
 //!
 //! `delaunay_bench surface [POINTS [SIDE [CLOUD]]]`: natural neighbours of 1,000,000 points at the centres of 1000 x
 //! 1000 cells, by `nni-grid` and by spade, from points to heights, once each. Heights must differ by at most a
 //! millionth of the greatest. Beside a stray point a hundredth is allowed, since spade rounds its shares by so much.
+
+use std::path::Path;
 
 use anyhow::{Result, bail, ensure};
 use benches::{Times, clocked};
@@ -24,7 +30,7 @@ const RUNS: usize = 3;
 const EXTENT: f64 = 1000.0;
 
 const USAGE: &str =
-    "usage: delaunay_bench [gpu] [POINTS [CLOUD]] | surface [POINTS [SIDE [CLOUD]]]";
+    "usage: delaunay_bench [gpu | write FOLDER] [POINTS [CLOUD]] | surface [POINTS [SIDE [CLOUD]]]";
 
 fn main() -> Result<()> {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -32,6 +38,7 @@ fn main() -> Result<()> {
     println!("# threads: {}", rayon::current_num_threads());
     match words.as_slice() {
         ["gpu", words @ ..] => each(words, 7_000_000, gpu_rows),
+        ["write", folder, words @ ..] => each(words, 1_000_000, |cloud| write(cloud, folder)),
         ["surface", points, side, name @ ..] => {
             let side = side.parse()?;
             let words: Vec<&str> = [*points].into_iter().chain(name.iter().copied()).collect();
@@ -53,6 +60,15 @@ fn each(words: &[&str], most: usize, rows: impl Fn(&Cloud) -> Result<()>) -> Res
     let clouds = testing::clouds::all(points, 1);
     for cloud in clouds.filter(|cloud| name.is_none_or(|name| name == cloud.name)) {
         rows(&cloud)?;
+    }
+    Ok(())
+}
+
+fn write(cloud: &Cloud, folder: &str) -> Result<()> {
+    for (axis, column) in [("x", &cloud.x), ("y", &cloud.y), ("z", &cloud.z)] {
+        let name = format!("{}.{axis}", cloud.name.replace(' ', "_"));
+        let bytes: Vec<u8> = column.iter().flat_map(|value| value.to_le_bytes()).collect();
+        std::fs::write(Path::new(folder).join(name), bytes)?;
     }
     Ok(())
 }
@@ -140,6 +156,11 @@ fn rows(cloud: &Cloud) -> Result<()> {
     };
     let times = Times::new(std::iter::repeat_with(run).take(RUNS).collect::<Result<_>>()?);
     times.print("cpu", &work, cloud.len() as u64, edges as u64);
+    let sites = cloud.x.iter().zip(&cloud.y).map(|(&x, &y)| delaunator::Point { x, y });
+    let (found, time) = clocked(|| Ok(delaunator::triangulate(&sites.collect::<Vec<_>>())))?;
+    // A side of the hull has one half, any other edge two.
+    let theirs = (found.halfedges.len() + found.hull.len()) / 2;
+    Times::new(vec![time]).print("delaunator", &work, cloud.len() as u64, theirs as u64);
     let vertices = || cloud.x.iter().zip(&cloud.y).map(|(&x, &y)| Point2::new(x, y)).collect();
     let bulk = || Ok(DelaunayTriangulation::<Point2<f64>>::bulk_load(vertices())?);
     let (spade, time) = clocked(bulk)?;

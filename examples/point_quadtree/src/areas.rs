@@ -228,6 +228,11 @@ fn notes(
     Ok(notes)
 }
 
+/// Whether longitudes from one to another reach beyond half a turn, and none of the points does.
+pub fn is_across_antimeridian([west, east]: [f64; 2], points: Bounds) -> bool {
+    east > 180.0 && points.max_x <= 180.0 || west < -180.0 && points.min_x >= -180.0
+}
+
 /// Returns a note on polygons across the antimeridian: GeoJSON expects them cut there, and all edges straight on the
 /// map.
 fn note_on_antimeridian(
@@ -239,10 +244,9 @@ fn note_on_antimeridian(
         let span = (ends[1][0] - ends[0][0]).abs();
         span > 180.0 && span < 360.0
     };
-    let is_beyond =
-        |x: f64| x > 180.0 && points.max_x <= 180.0 || x < -180.0 && points.min_x >= -180.0;
     let is_across = |ring: &Vec<[f64; 2]>| {
-        ring.windows(2).any(is_wide) || ring.iter().any(|place| is_beyond(place[0]))
+        ring.windows(2).any(is_wide)
+            || ring.iter().any(|place| is_across_antimeridian([place[0]; 2], points))
     };
     let first = features.shapes.iter().position(|parts| parts.iter().flatten().any(is_across))?;
     Some(format!(

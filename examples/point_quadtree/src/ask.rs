@@ -14,7 +14,7 @@ use programs::units::require_degrees;
 use quadtree_sort::{NONE, Quadtree, Regions, Values};
 use serde_json::{Value, json};
 
-use crate::areas::{Areas, PolygonsFormat};
+use crate::areas::{Areas, PolygonsFormat, is_across_antimeridian};
 use crate::asked::Asked;
 use crate::leaves::LeavesFormat;
 use crate::{leaves, report_tree, system, values};
@@ -133,6 +133,14 @@ impl AskArgs {
                 report.field("window_values", values::summaries(tree.values(), &places));
             }
             report.line("window", format_args!("{count} points{words}"));
+            if crs.is_some_and(Crs::is_geographic)
+                && is_across_antimeridian([window.0.min_x, window.0.max_x], tree.bounds())
+            {
+                report.note(
+                    "--window reaches across the antimeridian, beyond which it has no points: ask for the other side by a \
+                     window of its own",
+                );
+            }
         }
         let Some(Nearest { x, y, k }) = self.nearest else { return Ok(()) };
         let is_geographic = crs.is_some_and(Crs::is_geographic);

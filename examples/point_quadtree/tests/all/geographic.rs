@@ -62,6 +62,20 @@ fn neighbours_of_longitudes_and_latitudes_are_those_by_great_circles() {
 }
 
 #[test]
+fn a_window_across_the_antimeridian_is_noted() {
+    let folder = with_places("lon,lat");
+    let here = folder.path();
+    for (window, is_noted) in
+        [("170,-10,190,10", true), ("-190,-10,-170,10", true), ("170,-10,180,10", false)]
+    {
+        let window = format!("--window={window}");
+        let said =
+            PROGRAM.succeeds(here, &["c.csv", "--columns", "lon,lat", &window, "--device", "cpu"]);
+        assert_eq!(said.contains("reaches across the antimeridian"), is_noted, "{said}");
+    }
+}
+
+#[test]
 fn a_tree_of_tiles_keeps_its_system() {
     let folder = with_places("lon,lat");
     let here = folder.path();

@@ -93,7 +93,7 @@ struct Coordinates {
 }
 
 impl Coordinates {
-    /// Those of dimension `i`, unless they have another length, or are too few or too many to tell a place.
+    /// The coordinates of dimension `i`, unless they have another length, or are too few or too many to tell a place.
     fn of(folder: &Path, array: &Metadata, i: usize) -> Option<Self> {
         let folder = folder.parent()?.join(array.dimensions[i].as_deref()?);
         let about = Metadata::of(&json_of(&folder).ok()?).ok()?;

@@ -166,6 +166,9 @@ impl VirtualRaster {
         let (width, height) = file.size();
         let (from_columns, from_rows) =
             (source.from(0, to_columns, width), source.from(1, to_rows, height));
+        if from_columns.is_empty() {
+            return Ok(());
+        }
         let blocks = file.block_rows().min(1 << 16);
         for part in parts(file.value_bytes(), blocks, from_rows, from_columns.len()) {
             let window = file.stored(part.clone(), from_columns.clone())?;

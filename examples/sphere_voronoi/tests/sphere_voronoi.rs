@@ -211,7 +211,7 @@ fn standard_input_is_read_to_its_first_row() {
         let place = |i: i32| format!("{},{}\n", i * 97 % 360 - 180, i * 61 % 179 - 89);
         let text = head.to_owned() + &(0..rows).map(place).collect::<String>();
         std::fs::write(folder.path().join("sites.csv"), &text).unwrap();
-        let options = ["--level", "3", "--device", "cpu", "--overwrite", "-o"];
+        let options = ["--columns", "1,2", "--level", "3", "--device", "cpu", "--overwrite", "-o"];
         PROGRAM.succeeds(folder.path(), &[&["sites.csv"], &options[..], &["file.npy"]].concat());
         let words = [&["-"], &options[..], &["pipe.npy"]].concat();
         let output = PROGRAM.run_on(folder.path(), &words, text.as_bytes());

@@ -1,8 +1,8 @@
 //! Loops on all cores of the host, for the CPU code of Tessera's crates.
 //!
-//! Only one function calls rayon, [`for_ranges`], and it is not generic in the elements or the caller's closure. Each
-//! use of rayon's own iterators compiles their splitting, stealing and joining again, which took half of the build time
-//! of some crates. Here a use compiles only its own loop.
+//! Only [`for_ranges`], [`join`] and the sorts call rayon, and none of them is generic in its elements or in the loops of
+//! callers. Each use of rayon's own iterators compiles their splitting, stealing and joining again, which took half of
+//! the build time of some crates. Here a use compiles only its own loop.
 //!
 //! `grain` is the least count of numbers that is worth a task: thousands if a number means an addition, one if it means
 //! a row of a raster. Results do not depend on it, nor on the number of threads.

@@ -108,16 +108,17 @@ impl Coordinates {
     /// By CF's attributes.
     fn direction(&self) -> Option<Direction> {
         let standard = self.word("standard_name");
-        let is_of = |axis: &str, along: &str, of_globe: &str, unit: &str| {
+        let is_of = |axis: &str, of_plane: &str, of_globe: &str, unit: &str| {
             self.word("axis").eq_ignore_ascii_case(axis)
-                || [format!("projection_{along}_coordinate"), of_globe.to_owned()]
-                    .contains(&standard.to_owned())
+                || [of_plane, of_globe].contains(&standard)
                 || is_degree(self.word("units"), unit)
         };
-        match () {
-            () if is_of("X", "x", "longitude", "east") => Some(Direction::East),
-            () if is_of("Y", "y", "latitude", "north") => Some(Direction::North),
-            () => None,
+        if is_of("X", "projection_x_coordinate", "longitude", "east") {
+            Some(Direction::East)
+        } else if is_of("Y", "projection_y_coordinate", "latitude", "north") {
+            Some(Direction::North)
+        } else {
+            None
         }
     }
 
@@ -140,12 +141,10 @@ fn is_degree(unit: &str, way: &str) -> bool {
 
 /// What a dimension's name says where nothing else does.
 fn direction_of_name(name: &str) -> Option<Direction> {
-    let name = name.to_ascii_lowercase();
-    let is_one_of = |names: [&str; 4]| names.contains(&&name[..]);
-    match () {
-        () if is_one_of(["x", "lon", "longitude", "easting"]) => Some(Direction::East),
-        () if is_one_of(["y", "lat", "latitude", "northing"]) => Some(Direction::North),
-        () => None,
+    match &name.to_ascii_lowercase()[..] {
+        "x" | "lon" | "longitude" | "easting" => Some(Direction::East),
+        "y" | "lat" | "latitude" | "northing" => Some(Direction::North),
+        _ => None,
     }
 }
 

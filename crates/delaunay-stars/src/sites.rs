@@ -9,8 +9,9 @@ use crate::range::Scale;
 /// Returns the different places of points, sorted by x, then by y. For each point that shares its place with one of a
 /// lower index, also returns the point and the lowest index there, in order.
 pub(crate) fn of(points: Points<'_>, scale: Scale) -> Result<(Vec<Site>, Vec<[u32; 2]>)> {
-    let mut order: Vec<(u64, u32)> =
-        parallel::map(points.len(), parallel::FINE, |i| (ordered_bits(points.x[i]), i as u32));
+    let mut order: Vec<(u64, u32)> = parallel::map(points.len(), parallel::FINE, |i| {
+        (parallel::ordered_bits(points.x[i]), i as u32)
+    });
     parallel::sort_pairs(&mut order);
     sort_by_y(&mut order, points.y);
     let mut sites: Vec<Site> = host_memory::with_capacity(points.len())?;
@@ -30,13 +31,9 @@ pub(crate) fn of(points: Points<'_>, scale: Scale) -> Result<(Vec<Site>, Vec<[u3
 fn sort_by_y(order: &mut [(u64, u32)], y: &[f64]) {
     for run in order.chunk_by_mut(|a, b| a.0 == b.0) {
         if run.len() > 1 {
-            run.sort_unstable_by_key(|&(_, point)| (ordered_bits(y[point as usize]), point));
+            run.sort_unstable_by_key(|&(_, point)| {
+                (parallel::ordered_bits(y[point as usize]), point)
+            });
         }
     }
-}
-
-/// Bits in the order of the numbers, the same for both zeros.
-fn ordered_bits(value: f64) -> u64 {
-    let bits = (value + 0.0).to_bits();
-    if bits >> 63 == 0 { bits | 1 << 63 } else { !bits }
 }

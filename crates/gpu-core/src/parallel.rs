@@ -111,6 +111,13 @@ pub fn sort_pairs(pairs: &mut [(u64, u32)]) {
     pairs.par_sort_unstable();
 }
 
+/// Returns bits in the order of the numbers, the same for both zeros: keys for [`sort_pairs`].
+#[must_use]
+pub fn ordered_bits(number: f64) -> u64 {
+    let bits = (number + 0.0).to_bits();
+    if bits >> 63 == 0 { bits | 1 << 63 } else { !bits }
+}
+
 /// Returns the numbers below `count` that satisfy a condition, in order.
 pub fn filter(count: u32, grain: usize, is: impl Fn(u32) -> bool + Sync) -> Vec<u32> {
     let parts = map_ranges(count as usize, grain, &|range| {

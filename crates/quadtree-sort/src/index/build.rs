@@ -67,7 +67,8 @@ fn crowded(points: Points<'_>, sorted: &[Coded]) -> usize {
 
 /// For each value of a column, counts the different values below it.
 fn ranks(column: &[f64]) -> Result<Vec<u32>> {
-    let mut order = collected(column.len(), FINE, |i| (ordered_bits(column[i]), i as u32))?;
+    let mut order =
+        collected(column.len(), FINE, |i| (parallel::ordered_bits(column[i]), i as u32))?;
     parallel::sort_pairs(&mut order);
     let mut ranks = host_memory::filled(0, column.len())?;
     let mut rank = 0;
@@ -77,12 +78,6 @@ fn ranks(column: &[f64]) -> Result<Vec<u32>> {
         ranks[this] = rank;
     }
     Ok(ranks)
-}
-
-/// The bits of a number, in the order of [`f64::total_cmp`].
-fn ordered_bits(number: f64) -> u64 {
-    let bits = number.to_bits();
-    if bits >> 63 == 0 { bits | 1 << 63 } else { !bits }
 }
 
 /// The boxes of all levels.

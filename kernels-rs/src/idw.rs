@@ -17,7 +17,7 @@ mod error_bound;
 #[cfg(feature = "idw_index")]
 pub mod index;
 pub mod kernel_weights;
-#[cfg(feature = "idw_neighbours")]
+#[cfg(any(feature = "idw_globe", feature = "idw_neighbours"))]
 pub mod neighbours;
 #[cfg(feature = "idw_pairs")]
 pub mod pairs;

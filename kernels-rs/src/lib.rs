@@ -20,7 +20,13 @@ pub mod nni;
 pub mod primitives;
 #[cfg(any(feature = "quadtree", feature = "quadtree_queries"))]
 pub mod quadtree;
-#[cfg(any(feature = "idw_neighbours", feature = "kriging", feature = "rtree", feature = "stars"))]
+#[cfg(any(
+    feature = "idw_globe",
+    feature = "idw_neighbours",
+    feature = "kriging",
+    feature = "rtree",
+    feature = "stars"
+))]
 pub mod rtree;
 pub mod spatial;
 pub mod sphere_qtm;

@@ -64,6 +64,7 @@ pub mod choice;
 #[cfg(feature = "rtree")]
 mod codes;
 mod decide;
+pub mod density;
 pub mod descent;
 pub mod few;
 mod fill;
@@ -76,11 +77,11 @@ mod nearest;
 pub mod patches;
 
 #[cfg(feature = "rtree")]
-pub use bounds::{bound_boxes, bound_points};
+pub use bounds::{Level, bound_boxes, bound_boxes_of_vectors, bound_points, bound_vectors};
 #[cfg(feature = "rtree")]
 pub use codes::{
     Curve, LEVELS, Places, count_crowded, find_codes, find_finer_cells, find_long_codes, long_code,
-    mark_steps, write_ranks,
+    mark_steps, unfold_vectors, write_ranks,
 };
 pub use descent::Tree;
 pub use layout::{MAX_REPEATED, is_repeated};

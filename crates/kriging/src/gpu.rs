@@ -263,9 +263,10 @@ fn patches<'a>(
     Patches {
         x: places.map(|(x, _)| x.input()),
         y: places.map(|(_, y)| y.input()),
+        z: None,
         order: order.map(Column::input),
         count,
-        width: grid.map_or(1, |grid| grid.width),
+        width: grid.map_or(0, |grid| grid.width),
         grid: grid.map_or([0.0; 3], |g| [g.origin_x, g.origin_y, g.cell_size]),
         wanted: None,
     }

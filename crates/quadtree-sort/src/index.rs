@@ -35,7 +35,7 @@ pub struct Index {
     pub(crate) x: Vec<f64>,
     pub(crate) y: Vec<f64>,
     pub(crate) order: Vec<u32>,
-    pub(crate) boxes: Vec<[f64; 4]>,
+    pub(crate) boxes: Vec<[[f64; 2]; 2]>,
     pub(crate) layout: Layout,
     pub(crate) bounds: Bounds,
 }
@@ -56,9 +56,9 @@ impl Index {
         &self.order
     }
 
-    /// The boxes of all levels, each the least x and y, then the greatest: for searches of other crates of Tessera.
+    /// The boxes of all levels, each its least corner, then its greatest: for searches of other crates of Tessera.
     #[doc(hidden)]
-    pub fn boxes(&self) -> &[[f64; 4]] {
+    pub fn boxes(&self) -> &[[[f64; 2]; 2]] {
         &self.boxes
     }
 
@@ -94,6 +94,11 @@ impl Index {
         check_k(k)?;
         nearest::nearest(self, x, y, k)
     }
+}
+
+/// The corners of a rectangle: the least, then the greatest.
+pub(crate) fn corners(bounds: Bounds) -> [[f64; 2]; 2] {
+    [[bounds.min_x, bounds.min_y], [bounds.max_x, bounds.max_y]]
 }
 
 /// The sides of a rectangle: the least x and y, then the greatest.

@@ -1,7 +1,7 @@
-//! Points sorted by cells or along a curve, as `plan` says.
+//! Points sorted along a curve, as `plan` says.
 //!
-//! 1. `find_bulk` and `make_plan`: where most of the points lie, and what follows from it.
-//! 2. `number_cells`, or `number_on_curve`: the key of each point; with cells the points of each.
+//! 1. `find_bulk` and `make_curve`: where most of the points lie, and the curve there.
+//! 2. `number_on_curve`: the key of each point.
 //! 3. Keys are sorted by `gpu-scan`, stably, so that points of a key stay in the order of their indices.
 //! 4. `gather_column`: the points' columns in the new order.
 //!
@@ -13,7 +13,7 @@ use device_std::real::Real;
 use device_std::shared::Carver;
 use device_std::{In, Out, kernel, thread};
 
-use super::plan::{self, Plan, SAMPLE};
+use super::plan::{self, Curve, SAMPLE};
 use super::targets::Targets;
 use crate::spatial::sphere;
 
@@ -116,59 +116,35 @@ unsafe fn of_rank(scan: BlockScan<u32>, mine: &[u64; OF_THREAD], rank: u32) -> u
     low
 }
 
-/// Writes the plan for points with a bulk; `geographic` is not 0 on the sphere. Grid: one block.
+/// Writes the curve over a bulk. Grid: one block.
 ///
 /// # Safety
-/// `bulk` is what `find_bulk` writes, and `plan` has one element.
+/// `bulk` is what `find_bulk` writes, and `curve` has one element.
 #[kernel(block = 32)]
-pub unsafe fn make_plan(bulk: In<'_, f64>, points: u64, geographic: u32, plan: Out<'_, Plan>) {
+pub unsafe fn make_curve(bulk: In<'_, f64>, curve: Out<'_, Curve>) {
     if thread::index_1d() == 0 {
         let (x, y) = ([bulk.get(0u32), bulk.get(1u32)], [bulk.get(2u32), bulk.get(3u32)]);
-        plan.set(0u32, Plan::new(x, y, points, geographic != 0));
+        curve.set(0u32, Curve::over(x, y));
     }
 }
 
-/// Writes the cell of each point, and counts the points of each cell in `counts`, which starts at zero.
-/// Grid: a thread a point.
+/// Writes where each place comes along a curve. Grid: a thread a place.
 ///
 /// # Safety
-/// `x`, `y`, `keys` have `points` elements, `plan` one, `counts` as many as a plan for them has cells at most.
-#[kernel(block = BLOCK)]
-pub unsafe fn number_cells(
-    x: In<'_, f64>,
-    y: In<'_, f64>,
-    points: u32,
-    plan: In<'_, Plan>,
-    keys: Out<'_, u32>,
-    counts: Out<'_, u32>,
-) {
-    let point = thread::index_1d();
-    if point >= points as u64 {
-        return;
-    }
-    let cells = plan.get(0u32).cells();
-    let key = cells.row(y.get(point)) * cells.columns + cells.column(x.get(point));
-    keys.set(point, key);
-    counts.fetch_add(key, 1);
-}
-
-/// Writes where each place comes along the plan's curve. Grid: a thread a place.
-///
-/// # Safety
-/// `x`, `y`, `keys` have `places` elements, and `plan` one.
+/// `x`, `y`, `keys` have `places` elements, and `curve` one.
 #[kernel(block = BLOCK)]
 pub unsafe fn number_on_curve(
     x: In<'_, f64>,
     y: In<'_, f64>,
     places: u64,
-    plan: In<'_, Plan>,
+    curve: In<'_, Curve>,
     keys: Out<'_, u32>,
 ) {
     let place = thread::index_1d();
     if place >= places {
         return;
     }
-    keys.set(place, plan.get(0u32).curve.number(x.get(place), y.get(place)));
+    keys.set(place, curve.get(0u32).number(x.get(place), y.get(place)));
 }
 
 /// Gathers a column: element `i` comes from `order[i]`, or from `i` where there is no order. Grid: a thread

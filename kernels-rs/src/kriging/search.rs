@@ -22,7 +22,7 @@ pub const MAX_NEIGHBOURS: u32 = 64;
 /// # Safety
 /// The tree is whole, and has points. The targets' columns have what [`Patches`](crate::rtree::patches::Patches) says;
 /// `targets` is a multiple of the block; `positions` has `most` for each. With `others` the targets are the tree's points.
-#[kernel(block = BLOCK, shared = bytes_of_block::<K>(), key: [usize; 2] = [<N as Neighbourhood>::LEAVES_OUT, K],
+#[kernel(block = BLOCK, shared = bytes_of_block::<K, 2>(), key: [usize; 2] = [<N as Neighbourhood>::LEAVES_OUT, K],
 instances(
     all_8: <Everybody, 8, 9>, resident = 16, spills = 200;
     all_12: <Everybody, 12, 13>, resident = 16, spills = 200;

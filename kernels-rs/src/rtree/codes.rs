@@ -1,5 +1,7 @@
 //! Where points come along the curve.
 
+use core::array;
+
 use device_std::scalar::Scalar;
 use device_std::{In, Out, arguments, atomic, kernel, thread, warp};
 
@@ -9,6 +11,7 @@ use super::layout::FANOUT;
 use crate::spatial::frame::Frame;
 use crate::spatial::hilbert;
 use crate::spatial::place::Place;
+use crate::spatial::sphere;
 
 /// Levels of the curve over the bounds of the points. A code has twice as many bits, so 32: the sort takes four
 /// passes over keys of 4 bytes, where 24 levels take six over keys of 8. If many points share
@@ -28,8 +31,22 @@ pub struct Places<'a, T> {
     pub x: In<'a, T>,
     /// y of each place.
     pub y: In<'a, T>,
+    /// z of each place, where places have one.
+    pub z: Option<In<'a, T>>,
     /// How many.
     pub len: u32,
+}
+
+impl<T: Place> Places<'_, T> {
+    /// A place.
+    #[inline(always)]
+    pub fn place<const D: usize>(&self, i: u64) -> [T; D] {
+        array::from_fn(|axis| match (axis, self.z) {
+            (0, _) => self.x.get(i),
+            (2, Some(z)) => z.get(i),
+            _ => self.y.get(i),
+        })
+    }
 }
 
 /// Where the curve lies: it runs through `2^LEVELS` columns and rows.
@@ -114,6 +131,21 @@ pub unsafe fn find_codes<T: Place>(
         if !curve.holds(x, y) {
             atomic::min_i64(bad.address(2, 1), i as i64);
         }
+    }
+}
+
+/// Writes the unit vectors of places on a map without a border, an octahedron unfolded to a square from -1 to 1: near places
+/// have near codes. Grid: a thread for each vector.
+///
+/// # Safety
+/// The columns have `len` elements, with z.
+#[kernel(block = BLOCK)]
+pub unsafe fn unfold_vectors(vectors: Places<'_, f64>, x: Out<'_, f64>, y: Out<'_, f64>) {
+    let i = thread::index_1d();
+    if i < vectors.len as u64 {
+        let [u, v] = sphere::unfolded(vectors.place(i));
+        x.set(i, u);
+        y.set(i, v);
     }
 }
 

@@ -20,35 +20,51 @@ use device_std::vector;
 use super::choice::{Choice, NONE};
 use super::descent::{Tree, Visitor};
 use super::few::Few;
-use super::group::Group;
+use super::group::{Bounds, Group};
 use super::list::is_before;
 use crate::spatial::place::Place;
 
 /// Takes points into the lane's lists that lie within the bound of a list. If a list is full, its farthest point leaves
 /// it.
-pub struct Decider<'a, T, C, const K: usize, const L: usize, const LISTS: usize, const SLOTS: usize>
-{
-    tree: &'a Tree<'a, T>,
+pub struct Decider<
+    'a,
+    T,
+    C,
+    const K: usize,
+    const L: usize,
+    const LISTS: usize,
+    const SLOTS: usize,
+    const D: usize,
+> {
+    tree: &'a Tree<'a, T, D>,
     choice: &'a C,
-    lists: &'a mut Few<K, L, LISTS, SLOTS>,
+    lists: &'a mut Few<K, L, LISTS, SLOTS, D>,
     /// The greatest f64 square that a list wants; negative for a list that has its points already.
     bounds: [f64; LISTS],
     /// The farthest point of each full list, and the entry where it stands.
     last: [((f64, u32), u32); LISTS],
 }
 
-impl<'a, T, C, const K: usize, const L: usize, const LISTS: usize, const SLOTS: usize>
-    Decider<'a, T, C, K, L, LISTS, SLOTS>
+impl<
+    'a,
+    T,
+    C,
+    const K: usize,
+    const L: usize,
+    const LISTS: usize,
+    const SLOTS: usize,
+    const D: usize,
+> Decider<'a, T, C, K, L, LISTS, SLOTS, D>
 where
     T: Place,
-    C: Choice<LISTS>,
+    C: Choice<LISTS, D>,
 {
     /// Makes a decider for the lists whose bound is not negative; these are empty.
     #[inline(always)]
     pub fn new(
-        tree: &'a Tree<'a, T>,
+        tree: &'a Tree<'a, T, D>,
         choice: &'a C,
-        lists: &'a mut Few<K, L, LISTS, SLOTS>,
+        lists: &'a mut Few<K, L, LISTS, SLOTS, D>,
         bounds: [f64; LISTS],
     ) -> Self {
         // A list that is not full takes every point within its bound.
@@ -115,20 +131,21 @@ pub struct Collector<
     const L: usize,
     const LISTS: usize,
     const SLOTS: usize,
+    const D: usize,
 > {
     /// Takes the points.
-    pub decider: Decider<'a, T, C, K, L, LISTS, SLOTS>,
+    pub decider: Decider<'a, T, C, K, L, LISTS, SLOTS, D>,
     /// The bounds; negative for a list that has its points.
     pub bounds: [f32; LISTS],
     /// The bits of a squared distance from the group's box: no lane wants anything at this distance or beyond.
     pub reach: u32,
 }
 
-impl<T, C, const K: usize, const L: usize, const LISTS: usize, const SLOTS: usize> Visitor<T>
-    for Collector<'_, T, C, K, L, LISTS, SLOTS>
+impl<T, C, const K: usize, const L: usize, const LISTS: usize, const SLOTS: usize, const D: usize>
+    Visitor<T, D> for Collector<'_, T, C, K, L, LISTS, SLOTS, D>
 where
     T: Place,
-    C: Choice<LISTS>,
+    C: Choice<LISTS, D>,
 {
     const NEAREST_FIRST: bool = false;
     const SKIPS_REPEATED: bool = true;
@@ -139,13 +156,13 @@ where
     }
 
     #[inline(always)]
-    fn wants(&self, group: &Group, bounds: [f32; 4]) -> bool {
+    fn wants(&self, group: &Group<D>, bounds: Bounds<f32, D>) -> bool {
         let below = self.bounds.map(|bound| if bound < 0.0 { 0 } else { bound.to_bits() + 1 });
         self.decider.choice.wants(group, bounds, below)
     }
 
     #[inline(always)]
-    unsafe fn visit(&mut self, tree: &Tree<'_, T>, group: &Group, leaf: u32) {
+    unsafe fn visit(&mut self, tree: &Tree<'_, T, D>, group: &Group<D>, leaf: u32) {
         let (mut most, mut i) = (-1.0, 0);
         while i < LISTS {
             most = f32::max(most, self.bounds[i]);
@@ -153,8 +170,8 @@ where
         }
         // SAFETY: passed on to the caller.
         unsafe {
-            tree.each_near(group, leaf, self.reach, |position, x, y| {
-                if group.squared(x, y) <= most {
+            tree.each_near(group, leaf, self.reach, |position, point| {
+                if group.squared(point) <= most {
                     self.decider.offer(position);
                 }
             });

@@ -17,28 +17,30 @@
 //! Squares of f32 are compared by their bits, which have the order of the numbers if these are not negative. A warp
 //! reduces integers in one instruction.
 
+use core::array;
+
 use device_std::{In, arguments, vector, warp};
 
 use super::choice::NONE;
-use super::group::Group;
+use super::group::{Bounds, Group};
 use super::layout::{FANOUT, MAX_LEVELS, is_repeated};
 use crate::spatial::place::Place;
 
-/// A tree as kernels take it.
+/// A tree as kernels take it, of points with `D` coordinates.
 #[arguments]
-pub struct Tree<'a, T> {
+pub struct Tree<'a, T, const D: usize = 2> {
     /// x of the points, in the order of the tree.
     pub x: In<'a, T>,
     /// y of the points.
     pub y: In<'a, T>,
+    /// z of the points, where they have one.
+    pub z: Option<In<'a, T>>,
     /// Their indices as given.
     pub order: In<'a, u32>,
     /// The number of points.
     pub points: u32,
     /// The boxes: see [`Layout`](super::layout::Layout).
-    pub boxes: In<'a, [T; 4]>,
-    /// Boxes of each level.
-    pub counts: [u32; MAX_LEVELS],
+    pub boxes: In<'a, [[T; D]; 2]>,
     /// The first box of each level.
     pub starts: [u32; MAX_LEVELS],
     /// The level of the root's children.
@@ -46,45 +48,44 @@ pub struct Tree<'a, T> {
     /// Groups of 32 boxes of that level.
     pub roots: u32,
     /// The bounds of the points.
-    pub extent: [f64; 4],
+    pub extent: [[f64; D]; 2],
 }
 
-impl<T: Place> Tree<'_, T> {
+impl<T: Place, const D: usize> Tree<'_, T, D> {
     /// The lane's point of a leaf, relative to the group's origin, and whether there is one.
     #[inline(always)]
-    pub fn point(&self, group: &Group, leaf: u32) -> (bool, f32, f32) {
+    pub fn point(&self, group: &Group<D>, leaf: u32) -> (bool, [f32; D]) {
         let i = leaf * FANOUT + warp::lane_id();
         if i >= self.points {
-            return (false, 0.0, 0.0);
+            return (false, [0.0; D]);
         }
-        let [x, y] = [self.x.get(i), self.y.get(i)].map(Place::widened);
-        (true, group.origin.x(x), group.origin.y(y))
+        (true, group.origin.place(self.place(i)))
     }
 
-    /// Calls `see` for each point of a leaf within reach of the group: with its position, x and y relative to the group's
-    /// origin. All lanes get the same points in the same order.
+    /// Calls `see` for each point of a leaf within reach of the group: with its position, and its place relative to the
+    /// group's origin. All lanes get the same points in the same order.
     ///
     /// # Safety
     /// The whole warp comes to the same call; the leaf is one of the tree.
     #[inline(always)]
     pub unsafe fn each_near(
         &self,
-        group: &Group,
+        group: &Group<D>,
         leaf: u32,
         reach: u32,
-        mut see: impl FnMut(u32, f32, f32),
+        mut see: impl FnMut(u32, [f32; D]),
     ) {
         // SAFETY: passed on to the caller.
         unsafe {
-            let (is_there, x, y) = self.point(group, leaf);
+            let (is_there, point) = self.point(group, leaf);
             // A point is a box without extent: tested once for the group, before 32 lanes measure it.
-            let is_near = is_there && group.gap([x, y, x, y]).to_bits() < reach;
+            let is_near = is_there && group.gap([point; 2]).to_bits() < reach;
             let mut near = warp::ballot(warp::FULL, is_near);
             while near != 0 {
                 let lane = near.trailing_zeros();
                 near &= near - 1;
-                let [x, y] = [x, y].map(|along| warp::shuffle(warp::FULL, along, lane));
-                see(leaf * FANOUT + lane, x, y);
+                let point = point.map(|along| warp::shuffle(warp::FULL, along, lane));
+                see(leaf * FANOUT + lane, point);
             }
         }
     }
@@ -92,7 +93,7 @@ impl<T: Place> Tree<'_, T> {
     /// The square of the distance of a point from a place, in f64, and the point's index. Results are in the order of
     /// these pairs.
     #[inline(always)]
-    pub fn exact(&self, point: u32, place: [f64; 2]) -> (f64, u32) {
+    pub fn exact(&self, point: u32, place: [f64; D]) -> (f64, u32) {
         (self.squared(point, place), self.order.get(point))
     }
 
@@ -105,14 +106,21 @@ impl<T: Place> Tree<'_, T> {
 
     /// The square of the distance of a point from a place, in f64.
     #[inline(always)]
-    pub fn squared(&self, point: u32, place: [f64; 2]) -> f64 {
+    pub fn squared(&self, point: u32, place: [f64; D]) -> f64 {
         squared(self.place(point), place)
     }
 
     /// The place of a point.
     #[inline(always)]
-    pub fn place(&self, point: u32) -> [f64; 2] {
-        [self.x.get(point).widened(), self.y.get(point).widened()]
+    pub fn place(&self, point: u32) -> [f64; D] {
+        array::from_fn(|axis| {
+            let column = match (axis, self.z) {
+                (0, _) => self.x,
+                (2, Some(z)) => z,
+                _ => self.y,
+            };
+            column.get(point).widened()
+        })
     }
 
     /// The number of boxes of a level.
@@ -124,7 +132,7 @@ impl<T: Place> Tree<'_, T> {
 
     /// A box of a level.
     #[inline(always)]
-    pub fn box_of(&self, level: u32, of: u32) -> [T; 4] {
+    pub fn box_of(&self, level: u32, of: u32) -> Bounds<T, D> {
         // SAFETY: the address is that of a box, which nobody writes while kernels search.
         unsafe { T::load_box(self.boxes.address(self.of_level(self.starts, level) + of, 1)) }
     }
@@ -144,13 +152,18 @@ impl<T: Place> Tree<'_, T> {
 
 /// The square of the distance between two places, in f64.
 #[inline(always)]
-pub fn squared(a: [f64; 2], b: [f64; 2]) -> f64 {
-    let [dx, dy] = [a[0] - b[0], a[1] - b[1]];
-    dx * dx + dy * dy
+pub fn squared<const D: usize>(a: [f64; D], b: [f64; D]) -> f64 {
+    let square = |axis: usize| (a[axis] - b[axis]) * (a[axis] - b[axis]);
+    let (mut squared, mut axis) = (square(0), 1);
+    while axis < D {
+        squared += square(axis);
+        axis += 1;
+    }
+    squared
 }
 
 /// What varies between walks: what a lane wants, and what it keeps.
-pub trait Visitor<T> {
+pub trait Visitor<T, const D: usize = 2> {
     /// Whether the nearest child is visited first, rather than the children in their order.
     const NEAREST_FIRST: bool;
 
@@ -163,13 +176,13 @@ pub trait Visitor<T> {
     fn reach(&self) -> u32;
 
     /// Whether this lane wants what a box, in the group's f32 coordinates, may hold.
-    fn wants(&self, group: &Group, bounds: [f32; 4]) -> bool;
+    fn wants(&self, group: &Group<D>, bounds: Bounds<f32, D>) -> bool;
 
     /// Tests the points of a leaf, and keeps those that the lane wants.
     ///
     /// # Safety
     /// The whole warp comes to the same call; the leaf is one of the tree.
-    unsafe fn visit(&mut self, tree: &Tree<'_, T>, group: &Group, leaf: u32);
+    unsafe fn visit(&mut self, tree: &Tree<'_, T, D>, group: &Group<D>, leaf: u32);
 }
 
 /// Walks down a tree.
@@ -177,7 +190,11 @@ pub trait Visitor<T> {
 /// # Safety
 /// The whole warp comes to the same call; the tree is whole, and has points.
 #[inline(always)]
-pub unsafe fn walk<T: Place, V: Visitor<T>>(tree: &Tree<'_, T>, group: &Group, visitor: &mut V) {
+pub unsafe fn walk<T: Place, V: Visitor<T, D>, const D: usize>(
+    tree: &Tree<'_, T, D>,
+    group: &Group<D>,
+    visitor: &mut V,
+) {
     // The node's children are boxes of `level`. `left` is the child that the walk comes back from.
     let (mut level, mut node, mut left) = (tree.top, 0, NONE);
     // The gaps of the last node that the walk went down from. Most ways up lead back to it.
@@ -186,11 +203,11 @@ pub unsafe fn walk<T: Place, V: Visitor<T>>(tree: &Tree<'_, T>, group: &Group, v
     unsafe {
         while node < vector::unknown(tree.roots) || level < tree.top {
             let mut gap = kept;
-            let mut bounds = [0.0; 4];
+            let mut bounds = [[0.0; D]; 2];
             if level != kept_level || left == NONE {
-                (gap, bounds) = child_of_lane::<T, V>(tree, group, level, node);
+                (gap, bounds) = child_of_lane::<T, V, D>(tree, group, level, node);
                 if left != NONE {
-                    gap = if is_next::<T, V>(gap, left) { gap } else { NONE };
+                    gap = if is_next::<T, V, D>(gap, left) { gap } else { NONE };
                 }
             }
             // Visits leaves, until a node is to be entered or no child is left.
@@ -207,7 +224,8 @@ pub unsafe fn walk<T: Place, V: Visitor<T>>(tree: &Tree<'_, T>, group: &Group, v
                 let child = node * FANOUT + lane;
                 // Most tests are of leaves, whose boxes lie in registers.
                 let of_child = match level {
-                    0 => bounds.map(|side| warp::shuffle(warp::FULL, side, lane)),
+                    0 => bounds
+                        .map(|corner| corner.map(|along| warp::shuffle(warp::FULL, along, lane))),
                     _ => group.origin.bounds(tree.box_of(level, child)),
                 };
                 // The group's box may reach the child though no place does.
@@ -234,12 +252,12 @@ pub unsafe fn walk<T: Place, V: Visitor<T>>(tree: &Tree<'_, T>, group: &Group, v
 /// The bits of the gap of the lane's child, and its box. The gap of a child that is missing, or that the walk skips, is
 /// [`NONE`], above every reach.
 #[inline(always)]
-fn child_of_lane<T: Place, V: Visitor<T>>(
-    tree: &Tree<'_, T>,
-    group: &Group,
+fn child_of_lane<T: Place, V: Visitor<T, D>, const D: usize>(
+    tree: &Tree<'_, T, D>,
+    group: &Group<D>,
     level: u32,
     node: u32,
-) -> (u32, [f32; 4]) {
+) -> (u32, Bounds<f32, D>) {
     let child = node * FANOUT + warp::lane_id();
     let is_there = child < tree.boxes_of(level);
     // Box 0 stands in for a child that is missing: every lane may load.
@@ -255,7 +273,7 @@ fn child_of_lane<T: Place, V: Visitor<T>>(
 /// # Safety
 /// The whole warp comes to the same call.
 #[inline(always)]
-unsafe fn is_next<T, V: Visitor<T>>(gap: u32, left: u32) -> bool {
+unsafe fn is_next<T, V: Visitor<T, D>, const D: usize>(gap: u32, left: u32) -> bool {
     // SAFETY: passed on to the caller.
     let of_left = unsafe { warp::shuffle(warp::FULL, gap, left) };
     let is_after = warp::lane_id() > left;
@@ -267,7 +285,7 @@ unsafe fn is_next<T, V: Visitor<T>>(gap: u32, left: u32) -> bool {
 /// # Safety
 /// The whole warp comes to the same call.
 #[inline(always)]
-unsafe fn candidates<T, V: Visitor<T>>(visitor: &V, squared: u32) -> u32 {
+unsafe fn candidates<T, V: Visitor<T, D>, const D: usize>(visitor: &V, squared: u32) -> u32 {
     // SAFETY: passed on to the caller.
     unsafe {
         if !V::NEAREST_FIRST {

@@ -11,8 +11,14 @@ use super::list::{List, STRIDE, lists_of_warp};
 /// `LISTS` lists of a lane's place, each of at most `K` entries; `L` is one more than `K`, and `SLOTS` are the entries of
 /// all lists.
 #[derive(Clone, Copy)]
-pub struct Few<const K: usize, const L: usize, const LISTS: usize, const SLOTS: usize> {
-    place: [f64; 2],
+pub struct Few<
+    const K: usize,
+    const L: usize,
+    const LISTS: usize,
+    const SLOTS: usize,
+    const D: usize = 2,
+> {
+    place: [f64; D],
     /// The most entries of a list.
     pub(super) most: u32,
     /// The number of entries of each list, a byte each; list 0 has the lowest byte.
@@ -20,14 +26,14 @@ pub struct Few<const K: usize, const L: usize, const LISTS: usize, const SLOTS: 
     positions: SharedArray<u32>,
 }
 
-impl<const K: usize, const L: usize, const LISTS: usize, const SLOTS: usize>
-    Few<K, L, LISTS, SLOTS>
+impl<const K: usize, const L: usize, const LISTS: usize, const SLOTS: usize, const D: usize>
+    Few<K, L, LISTS, SLOTS, D>
 {
     /// Empty lists for the place of this lane, of at most `most` entries each.
     #[inline(always)]
-    pub fn new(place: [f64; 2], most: u32) -> Self {
+    pub fn new(place: [f64; D], most: u32) -> Self {
         const { assert!(K * LISTS == SLOTS && L == K + 1 && K <= 64, "there is room for these") };
-        Self { place, most, counts: 0, positions: lists_of_warp::<SLOTS>() }
+        Self { place, most, counts: 0, positions: lists_of_warp::<SLOTS, D>() }
     }
 
     /// The number of entries of list `i`.
@@ -38,14 +44,14 @@ impl<const K: usize, const L: usize, const LISTS: usize, const SLOTS: usize>
 
     /// List `i`.
     #[inline(always)]
-    pub fn list(&self, i: u32) -> List {
+    pub fn list(&self, i: u32) -> List<D> {
         let positions = self.positions.skip(i * K as u32 * STRIDE);
         List { place: self.place, count: self.count(i), positions }
     }
 
     /// The lane's place.
     #[inline(always)]
-    pub fn place(&self) -> [f64; 2] {
+    pub fn place(&self) -> [f64; D] {
         self.place
     }
 

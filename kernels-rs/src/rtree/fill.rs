@@ -11,8 +11,8 @@ use super::group::Group;
 use super::list::{SEEN, room_of_warp, seen_of_warp};
 use crate::spatial::place::Place;
 
-impl<const K: usize, const L: usize, const LISTS: usize, const SLOTS: usize>
-    Few<K, L, LISTS, SLOTS>
+impl<const K: usize, const L: usize, const LISTS: usize, const SLOTS: usize, const D: usize>
+    Few<K, L, LISTS, SLOTS, D>
 {
     /// Fills the lists with the nearest points whose squared distance in f32 is at most `limit`: nearest first, of those
     /// as near the lower index first. Beyond a limit in f32 some points may be in the lists that lie a little farther.
@@ -20,14 +20,14 @@ impl<const K: usize, const L: usize, const LISTS: usize, const SLOTS: usize>
     /// # Safety
     /// The whole warp comes to the same call; the tree is whole and has points.
     #[inline(always)]
-    pub unsafe fn find<T: Place, C: Choice<LISTS>>(
+    pub unsafe fn find<T: Place, C: Choice<LISTS, D>>(
         &mut self,
-        tree: &Tree<'_, T>,
-        group: &Group,
+        tree: &Tree<'_, T, D>,
+        group: &Group<D>,
         choice: &C,
         limit: f32,
     ) {
-        let room = (room_of_warp::<SLOTS>(), seen_of_warp::<SLOTS>());
+        let room = (room_of_warp::<SLOTS, D>(), seen_of_warp::<SLOTS, D>());
         // A warp remembers all points of a small tree: a guess would save little.
         let mut guess = if tree.points > SEEN { Guess::Around } else { Guess::Nothing };
         let (mut part, mut most) = (*group, self.most);
@@ -64,10 +64,10 @@ impl<const K: usize, const L: usize, const LISTS: usize, const SLOTS: usize>
     /// # Safety
     /// The first walk is that of this place in this tree.
     #[inline(always)]
-    unsafe fn take_all<T: Place, C: Choice<LISTS>>(
+    unsafe fn take_all<T: Place, C: Choice<LISTS, D>>(
         &mut self,
-        first: &First<'_, L, LISTS, C>,
-        (tree, group): (&Tree<'_, T>, &Group),
+        first: &First<'_, L, LISTS, D, C>,
+        (tree, group): (&Tree<'_, T, D>, &Group<D>),
         choice: &C,
         limit: f32,
     ) -> [f32; LISTS] {
@@ -92,7 +92,7 @@ impl<const K: usize, const L: usize, const LISTS: usize, const SLOTS: usize>
             }
             if !are_certain {
                 Decider::new(tree, choice, self, squares)
-                    .choose(seen_of_warp::<SLOTS>(), first.count);
+                    .choose(seen_of_warp::<SLOTS, D>(), first.count);
             }
         }
         [-1.0; LISTS]
@@ -103,9 +103,9 @@ impl<const K: usize, const L: usize, const LISTS: usize, const SLOTS: usize>
     /// # Safety
     /// As [`find`](Self::find).
     #[inline(always)]
-    unsafe fn collect<T: Place, C: Choice<LISTS>>(
+    unsafe fn collect<T: Place, C: Choice<LISTS, D>>(
         &mut self,
-        (tree, group): (&Tree<'_, T>, &Group),
+        (tree, group): (&Tree<'_, T, D>, &Group<D>),
         choice: &C,
         bounds: [f32; LISTS],
     ) {
@@ -129,10 +129,10 @@ impl<const K: usize, const L: usize, const LISTS: usize, const SLOTS: usize>
     /// # Safety
     /// The first walk is that of this place.
     #[inline(always)]
-    unsafe fn take<C: Choice<LISTS>>(
+    unsafe fn take<C: Choice<LISTS, D>>(
         &mut self,
-        first: &First<'_, L, LISTS, C>,
-        group: &Group,
+        first: &First<'_, L, LISTS, D, C>,
+        group: &Group<D>,
         i: usize,
         limit: f32,
     ) -> f32 {
@@ -148,7 +148,7 @@ impl<const K: usize, const L: usize, const LISTS: usize, const SLOTS: usize>
         if first.count > SEEN {
             return bound;
         }
-        let seen = seen_of_warp::<SLOTS>();
+        let seen = seen_of_warp::<SLOTS, D>();
         // A list that wants fewer than K points begins with zeros, which are no keys.
         let unused = K as u32 - self.most;
         let mut j = 0;

@@ -20,15 +20,18 @@
 //! with a farther guess, and at last without one. A wrong guess costs time alone: [`First::is_done`] tells whether it
 //! was too near.
 
+use core::array;
+
 use device_std::shared::SharedArray;
 use device_std::vector::Vector;
 use device_std::{math, vector, warp};
 
 use super::choice::Choice;
+use super::density::Density;
 use super::descent::{Tree, Visitor};
-use super::group::Group;
+use super::group::{Bounds, Group};
 use super::layout::FANOUT;
-use super::list::{BATCH, EIGHT, SEEN, STAGED, STRIDE};
+use super::list::{BATCH, EIGHT, SEEN, STAGED, STRIDE, vectors_of_staged};
 use crate::spatial::keys::Keys;
 use crate::spatial::place::Place;
 
@@ -37,12 +40,6 @@ const INFINITE: u32 = f32::INFINITY.to_bits();
 
 /// The bits of a key that hold the number of the point.
 pub const NUMBER: u32 = SEEN - 1;
-
-/// How much larger the area of a leaf's points is than their tight box, which leaves out the space up to the next leaf.
-const MORE: f32 = 1.0 / 0.88;
-
-/// The least ratio of a leaf's sides when its density is estimated: points along a line have a box without area.
-const SLIMMEST: f32 = 0.25;
 
 /// How a first distance is guessed from the first leaf.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -65,7 +62,7 @@ impl Guess {
 
 /// `LISTS` lists of the lane's place, each of the `L` least keys. `L` is one more than the points that are wanted: the
 /// last key tells whether the points before it are certain.
-pub struct First<'a, const L: usize, const LISTS: usize, C> {
+pub struct First<'a, const L: usize, const LISTS: usize, const D: usize, C> {
     /// The lists.
     pub keys: [Keys<L>; LISTS],
     choice: &'a C,
@@ -97,7 +94,9 @@ pub fn below(limit: f32) -> u32 {
     u32::min((limit.to_bits() | NUMBER) + 1, INFINITE)
 }
 
-impl<'a, const L: usize, const LISTS: usize, C: Choice<LISTS>> First<'a, L, LISTS, C> {
+impl<'a, const L: usize, const LISTS: usize, const D: usize, C: Choice<LISTS, D>>
+    First<'a, L, LISTS, D, C>
+{
     /// Whether lanes collect keys that are less than their last one, and merge them by batches. For short lists it costs
     /// less to merge every eight keys.
     const BY_BATCHES: bool = L > BATCH + 1;
@@ -109,7 +108,7 @@ impl<'a, const L: usize, const LISTS: usize, C: Choice<LISTS>> First<'a, L, LIST
     #[inline(always)]
     pub unsafe fn new(
         choice: &'a C,
-        group: &Group,
+        group: &Group<D>,
         (most, below): (u32, u32),
         guess: Guess,
         (room, seen): (SharedArray<Vector>, SharedArray<u32>),
@@ -140,7 +139,7 @@ impl<'a, const L: usize, const LISTS: usize, C: Choice<LISTS>> First<'a, L, LIST
     /// # Safety
     /// The whole warp comes to the same call.
     #[inline(always)]
-    unsafe fn begin(&mut self, group: &Group, below: u32) {
+    unsafe fn begin(&mut self, group: &Group<D>, below: u32) {
         self.below = below;
         // A lane that wants nothing gets a list of zeros, which nothing enters.
         let most = if self.most > 0 { self.most + 1 } else { 0 };
@@ -168,7 +167,7 @@ impl<'a, const L: usize, const LISTS: usize, C: Choice<LISTS>> First<'a, L, LIST
     /// Bounds the f32 square of every point that is, in truth, no farther than the last point that list `i` wants. The
     /// bits of the number are set, since the key does not tell what they were.
     #[inline(always)]
-    pub fn bound(&self, group: &Group, i: usize) -> f32 {
+    pub fn bound(&self, group: &Group<D>, i: usize) -> f32 {
         group.bound(f32::from_bits(self.last_wanted(i) | NUMBER))
     }
 
@@ -177,7 +176,7 @@ impl<'a, const L: usize, const LISTS: usize, C: Choice<LISTS>> First<'a, L, LIST
     /// # Safety
     /// The whole warp comes to the same call.
     #[inline(always)]
-    unsafe fn set_reach(&mut self, group: &Group) {
+    unsafe fn set_reach(&mut self, group: &Group<D>) {
         let (mut farthest, mut i) = (0, 0);
         while i < LISTS {
             let mut wanted = self.keys[i].last();
@@ -200,33 +199,15 @@ impl<'a, const L: usize, const LISTS: usize, C: Choice<LISTS>> First<'a, L, LIST
     /// # Safety
     /// The whole warp comes to the same call.
     #[inline(always)]
-    unsafe fn begin_with_guess(&mut self, group: &Group, is_there: bool, x: f32, y: f32) {
+    unsafe fn begin_with_guess(&mut self, group: &Group<D>, is_there: bool, point: [f32; D]) {
         // SAFETY: passed on to the caller.
         unsafe {
-            let or = |along: f32, other: f32| if is_there { along } else { other };
-            let bounds = [
-                warp::reduce(or(x, f32::INFINITY), f32::min),
-                warp::reduce(or(y, f32::INFINITY), f32::min),
-                warp::reduce(or(x, f32::NEG_INFINITY), f32::max),
-                warp::reduce(or(y, f32::NEG_INFINITY), f32::max),
-            ];
-            let count = warp::ballot(warp::FULL, is_there).count_ones() as f32;
-            let sides = [bounds[2] - bounds[0], bounds[3] - bounds[1]];
-            let long = f32::max(sides[0], sides[1]);
-            let short = f32::max(f32::min(sides[0], sides[1]), SLIMMEST * long);
-            let wanted = self.most as f32;
-            // The number of points in a circle is about Poisson's: its deviation is the root of its mean. With four
-            // quadrants one of them more often has too few.
-            let spread = if LISTS == 1 { 3.0 } else { 4.0 };
-            let of_list = wanted + spread * (math::sqrt_f32(wanted) + 1.0);
-            // Area of a point times points is pi r^2.
-            let within = of_list * LISTS as f32;
-            let squared = within * long * short * (MORE / core::f32::consts::PI) / count;
-            let gap = if self.guess == Guess::Beyond { group.gap_of_lane(bounds) } else { 0.0 };
+            let leaf = Density::of(is_there, point);
+            let squared = leaf.circle_of(self.most, LISTS);
+            let gap =
+                if self.guess == Guess::Beyond { group.gap_of_lane(leaf.bounds) } else { 0.0 };
             let radius = math::sqrt_f32(gap) + math::sqrt_f32(squared);
-            // Points at one place tell no density.
-            let guessed = if long > 0.0 { below(radius * radius) } else { INFINITE };
-            self.begin(group, u32::min(self.below, guessed));
+            self.begin(group, u32::min(self.below, below(radius * radius)));
         }
     }
 
@@ -253,7 +234,7 @@ impl<'a, const L: usize, const LISTS: usize, C: Choice<LISTS>> First<'a, L, LIST
     /// Whether the walk went far enough for the lane. Either every list has its points, and its bound lies within the
     /// guess. Or there was no guess, so that the walk went to the limit.
     #[inline(always)]
-    pub fn is_done(&self, group: &Group, limit: u32) -> bool {
+    pub fn is_done(&self, group: &Group<D>, limit: u32) -> bool {
         let (mut is_done, mut i) = (true, 0);
         while i < LISTS {
             is_done &= self.is_full(i) && self.bound(group, i).to_bits() < self.below;
@@ -278,7 +259,7 @@ impl<'a, const L: usize, const LISTS: usize, C: Choice<LISTS>> First<'a, L, LIST
                 }
                 return;
             }
-            let batch = self.room.skip(STAGED / 2).as_elements::<u32>();
+            let batch = self.room.skip(vectors_of_staged::<D>()).as_elements::<u32>();
             // Two keys a round, the first ones: an index at run time would force them into local memory. `last` may be
             // older than the batch: then a key enters that the merge drops.
             let mut left = vector::unknown(EIGHT as u32);
@@ -307,7 +288,7 @@ impl<'a, const L: usize, const LISTS: usize, C: Choice<LISTS>> First<'a, L, LIST
     /// The whole warp comes to the same call.
     #[inline(always)]
     unsafe fn merge(&mut self) {
-        let waiting = self.room.skip(STAGED / 2).as_elements::<u32>();
+        let waiting = self.room.skip(vectors_of_staged::<D>()).as_elements::<u32>();
         let mut batch = [u32::MAX; BATCH];
         let mut i = 0;
         while i < BATCH {
@@ -326,10 +307,34 @@ impl<'a, const L: usize, const LISTS: usize, C: Choice<LISTS>> First<'a, L, LIST
     /// # Safety
     /// All points with a number that is less by [`STAGED`] or more were offered, and every lane knows.
     #[inline(always)]
-    unsafe fn stage(&mut self, number: u32, [x, y]: [f32; 2]) {
-        let pair = x.to_bits() as u64 | (y.to_bits() as u64) << 32;
+    unsafe fn stage(&mut self, number: u32, point: [f32; D]) {
+        let pair = point[0].to_bits() as u64 | (point[1].to_bits() as u64) << 32;
         // SAFETY: passed on to the caller.
-        unsafe { self.room.as_elements::<u64>().store(number % STAGED, pair) };
+        unsafe {
+            self.room.as_elements::<u64>().store(number % STAGED, pair);
+            if D > 2 {
+                let heights = self.room.skip(STAGED / 2).as_elements::<f32>();
+                heights.store(number % STAGED, point[D - 1]);
+            }
+        }
+    }
+
+    /// Two staged points that follow each other.
+    ///
+    /// # Safety
+    /// They were staged.
+    #[inline(always)]
+    unsafe fn staged(&self, pair: u32) -> [[f32; D]; 2] {
+        // SAFETY: passed on to the caller.
+        let pairs = unsafe { self.room.load(pair) }.map(f32::from_bits);
+        let heights = self.room.skip(STAGED / 2).as_elements::<f32>();
+        [0, 1].map(|i| {
+            array::from_fn(|axis| match axis {
+                0 | 1 => pairs[2 * i + axis],
+                // SAFETY: as before.
+                _ => unsafe { heights.load(2 * pair + i as u32) },
+            })
+        })
     }
 
     /// Offers the staged points with numbers below `end`, eight at a time: `end` is rounded down to a multiple of eight.
@@ -337,7 +342,7 @@ impl<'a, const L: usize, const LISTS: usize, C: Choice<LISTS>> First<'a, L, LIST
     /// # Safety
     /// The whole warp comes to the same call, with the same `end`; the points are staged.
     #[inline(always)]
-    unsafe fn offer_until(&mut self, group: &Group, end: u32) {
+    unsafe fn offer_until(&mut self, group: &Group<D>, end: u32) {
         // SAFETY: passed on to the caller.
         unsafe {
             warp::sync_warp(warp::FULL);
@@ -346,13 +351,12 @@ impl<'a, const L: usize, const LISTS: usize, C: Choice<LISTS>> First<'a, L, LIST
                 let mut keys = [0; EIGHT];
                 let mut i = 0;
                 while i < EIGHT {
-                    let at = (first % STAGED) / 2 + i as u32 / 2;
-                    let [ax, ay, bx, by] = self.room.load(at).map(f32::from_bits);
                     // From 512 on numbers wrap around. Then keys still bound distances; their points are found by the
                     // second walk.
                     let number = first + i as u32;
-                    keys[i] = key(group.squared(ax, ay), number);
-                    keys[i + 1] = key(group.squared(bx, by), number + 1);
+                    let [one, next] = self.staged(first % STAGED / 2 + i as u32 / 2);
+                    keys[i] = key(group.squared(one), number);
+                    keys[i + 1] = key(group.squared(next), number + 1);
                     i += 2;
                 }
                 self.offer(keys);
@@ -368,7 +372,7 @@ impl<'a, const L: usize, const LISTS: usize, C: Choice<LISTS>> First<'a, L, LIST
     /// # Safety
     /// The whole warp comes to the same call.
     #[inline(always)]
-    pub unsafe fn finish(&mut self, group: &Group) {
+    pub unsafe fn finish(&mut self, group: &Group<D>) {
         if !C::IS_ALL {
             return;
         }
@@ -378,7 +382,7 @@ impl<'a, const L: usize, const LISTS: usize, C: Choice<LISTS>> First<'a, L, LIST
                 // Fills up to eight: a point at infinity has a key above all others.
                 let number = self.count + warp::lane_id();
                 if number < self.offered + EIGHT as u32 {
-                    self.stage(number, [f32::INFINITY; 2]);
+                    self.stage(number, [f32::INFINITY; D]);
                 }
                 self.offer_until(group, self.offered + EIGHT as u32);
             }
@@ -395,10 +399,10 @@ impl<'a, const L: usize, const LISTS: usize, C: Choice<LISTS>> First<'a, L, LIST
     #[inline(always)]
     unsafe fn offer_chosen<T: Place>(
         &mut self,
-        (tree, group): (&Tree<'_, T>, &Group),
+        (tree, group): (&Tree<'_, T, D>, &Group<D>),
         (leaf, near): (u32, u32),
         first: u32,
-        place: [f32; 2],
+        point: [f32; D],
     ) {
         let (mut left, mut number) = (near, first);
         // SAFETY: passed on to the caller.
@@ -406,8 +410,8 @@ impl<'a, const L: usize, const LISTS: usize, C: Choice<LISTS>> First<'a, L, LIST
             while left != 0 {
                 let lane = left.trailing_zeros();
                 left &= left - 1;
-                let [x, y] = place.map(|along| warp::shuffle(warp::FULL, along, lane));
-                let key = key(group.squared(x, y), number);
+                let point = point.map(|along| warp::shuffle(warp::FULL, along, lane));
+                let key = key(group.squared(point), number);
                 number += 1;
                 let (mut farthest, mut i) = (0, 0);
                 while i < LISTS {
@@ -435,8 +439,8 @@ fn key(squared: f32, number: u32) -> u32 {
     squared.to_bits() & !NUMBER | number & NUMBER
 }
 
-impl<T: Place, const L: usize, const LISTS: usize, C: Choice<LISTS>> Visitor<T>
-    for First<'_, L, LISTS, C>
+impl<T: Place, const L: usize, const LISTS: usize, const D: usize, C: Choice<LISTS, D>>
+    Visitor<T, D> for First<'_, L, LISTS, D, C>
 {
     const NEAREST_FIRST: bool = true;
     const SKIPS_REPEATED: bool = true;
@@ -447,31 +451,31 @@ impl<T: Place, const L: usize, const LISTS: usize, C: Choice<LISTS>> Visitor<T>
     }
 
     #[inline(always)]
-    fn wants(&self, group: &Group, bounds: [f32; 4]) -> bool {
+    fn wants(&self, group: &Group<D>, bounds: Bounds<f32, D>) -> bool {
         self.choice.wants(group, bounds, self.wanted)
     }
 
     #[inline(always)]
-    unsafe fn visit(&mut self, tree: &Tree<'_, T>, group: &Group, leaf: u32) {
+    unsafe fn visit(&mut self, tree: &Tree<'_, T, D>, group: &Group<D>, leaf: u32) {
         // SAFETY: passed on to the caller.
         unsafe {
-            let (is_there, x, y) = tree.point(group, leaf);
+            let (is_there, point) = tree.point(group, leaf);
             // The first leaf is the nearest one, since the nearest box comes first.
             if self.guess != Guess::Nothing {
-                self.begin_with_guess(group, is_there, x, y);
+                self.begin_with_guess(group, is_there, point);
                 self.guess = Guess::Nothing;
             }
-            let is_near = is_there && group.gap([x, y, x, y]).to_bits() < self.reach;
+            let is_near = is_there && group.gap([point; 2]).to_bits() < self.reach;
             let near = warp::ballot(warp::FULL, is_near);
             let first = self.see(leaf, near, is_near);
             if C::IS_ALL {
                 if is_near {
-                    self.stage(first + (near & warp::lanes_below()).count_ones(), [x, y]);
+                    self.stage(first + (near & warp::lanes_below()).count_ones(), point);
                 }
                 // The rest of fewer than eight waits for the next leaf.
                 self.offer_until(group, self.count);
             } else {
-                self.offer_chosen((tree, group), (leaf, near), first, [x, y]);
+                self.offer_chosen((tree, group), (leaf, near), first, point);
             }
             self.set_reach(group);
         }

@@ -1,5 +1,7 @@
 //! 32 places near each other, and points and boxes in f32 relative to one of these places.
 //!
+//! Places have `D` coordinates: x and y in the plane, or a unit vector on the globe.
+//!
 //! In: an f64 place of each lane. Out: f32 coordinates, distances, and a bound of their error.
 //!
 //! ```text
@@ -12,30 +14,28 @@
 //! box. So no f32 distance of a point is below the f32 distance of a box around it. [`Group::bound`] tells how far f32
 //! distances may be from the true ones.
 
+use core::array;
+
 use device_std::{math, warp};
 
 use crate::spatial::place::Place;
 
+/// A box: its least corner, then its greatest.
+pub type Bounds<T, const D: usize> = [[T; D]; 2];
+
 /// The place that a group measures from, and its unit.
 #[derive(Clone, Copy)]
-pub struct Origin {
-    x: f64,
-    y: f64,
+pub struct Origin<const D: usize = 2> {
+    place: [f64; D],
     /// A power of two that brings all coordinates below 2^61, so that squares are below the end of f32.
     scale: f64,
 }
 
-impl Origin {
-    /// An x in f32.
+impl<const D: usize> Origin<D> {
+    /// A place in f32.
     #[inline(always)]
-    pub fn x(&self, x: f64) -> f32 {
-        ((x - self.x) * self.scale) as f32
-    }
-
-    /// A y in f32.
-    #[inline(always)]
-    pub fn y(&self, y: f64) -> f32 {
-        ((y - self.y) * self.scale) as f32
+    pub fn place(&self, place: [f64; D]) -> [f32; D] {
+        self.way(place).map(|along| self.length(along))
     }
 
     /// A length in f32.
@@ -46,8 +46,8 @@ impl Origin {
 
     /// The vector from the origin to a place, on the ground.
     #[inline(always)]
-    pub fn way(&self, [x, y]: [f64; 2]) -> [f64; 2] {
-        [x - self.x, y - self.y]
+    pub fn way(&self, place: [f64; D]) -> [f64; D] {
+        array::from_fn(|axis| place[axis] - self.place[axis])
     }
 
     /// What lengths on the ground are multiplied by: a power of two.
@@ -58,39 +58,32 @@ impl Origin {
 
     /// A box in f32.
     #[inline(always)]
-    pub fn bounds<T: Place>(&self, [west, south, east, north]: [T; 4]) -> [f32; 4] {
-        [
-            self.x(west.widened()),
-            self.y(south.widened()),
-            self.x(east.widened()),
-            self.y(north.widened()),
-        ]
+    pub fn bounds<T: Place>(&self, bounds: Bounds<T, D>) -> Bounds<f32, D> {
+        bounds.map(|corner| self.place(corner.map(Place::widened)))
     }
 }
 
 /// The places of a warp's lanes.
 #[derive(Clone, Copy)]
-pub struct Group {
+pub struct Group<const D: usize = 2> {
     /// The place that the group measures from.
-    pub origin: Origin,
+    pub origin: Origin<D>,
     /// The lane's place; the origin for a lane without one.
-    pub x: f32,
-    /// Its y.
-    pub y: f32,
+    pub place: [f32; D],
     /// The bounding box of all places.
-    bounds: [f32; 4],
+    bounds: Bounds<f32, D>,
 }
 
-impl Group {
+impl<const D: usize> Group<D> {
     /// Makes the group of the lanes' places. Lanes without `is_there` have no place; `None` if no lane has one. `extent`
     /// are the bounds of the points.
     ///
     /// # Safety
     /// The whole warp comes to the same call.
     #[inline(always)]
-    pub unsafe fn new(place: [f64; 2], is_there: bool, extent: [f64; 4]) -> Option<Self> {
+    pub unsafe fn new(place: [f64; D], is_there: bool, extent: Bounds<f64, D>) -> Option<Self> {
         // SAFETY: passed on to the caller.
-        // Coordinates are below 2^61, differences below 2^62, and the sum of two squares below 2^125: f32 ends at 2^128.
+        // Coordinates are below 2^61, differences below 2^62, and the sum of three squares below 2^126: f32 ends at 2^128.
         unsafe { Self::of_size(place, is_there, extent, 60) }
     }
 
@@ -100,9 +93,9 @@ impl Group {
     /// The whole warp comes to the same call.
     #[inline(always)]
     pub unsafe fn of_size(
-        place: [f64; 2],
+        place: [f64; D],
         is_there: bool,
-        extent: [f64; 4],
+        extent: Bounds<f64, D>,
         size: u64,
     ) -> Option<Self> {
         // SAFETY: passed on to the caller.
@@ -112,20 +105,22 @@ impl Group {
                 return None;
             }
             let leader = there.trailing_zeros();
-            let [x, y] = place.map(|along| warp::shuffle(warp::FULL, along, leader));
+            let of_leader = place.map(|along| warp::shuffle(warp::FULL, along, leader));
+            let mut origin = Origin { place: of_leader, scale: 1.0 };
             // A lane without a place takes the origin, which widens no bounding box.
-            let [dx, dy] = if is_there { [place[0] - x, place[1] - y] } else { [0.0; 2] };
-            let [west, south, east, north] = extent;
-            let farthest = [dx, dy, west - x, south - y, east - x, north - y]
+            let way = if is_there { origin.way(place) } else { [0.0; D] };
+            let [least, greatest] = extent.map(|corner| origin.way(corner));
+            let farthest = [way, least, greatest]
+                .as_flattened()
                 .iter()
                 .fold(0, |most, along| u32::max(most, (along.abs().to_bits() >> 32) as u32));
             // The upper half of an f64 has its exponent in bits 20 to 30. The scale's exponent makes that of the product
             // `size`, and stays among those of normal numbers, so that the scale is an exact power of two.
             let exponent = (warp::max(farthest) >> 20) as u64;
             let scale = u64::clamp(2 * 1023 + size - u64::min(exponent, 2047), 1, 2046);
-            let origin = Origin { x, y, scale: f64::from_bits(scale << 52) };
-            let [x, y] = [(dx * origin.scale) as f32, (dy * origin.scale) as f32];
-            Some(Self { origin, x, y, bounds: [x, y, x, y] }.of_lanes(true))
+            origin.scale = f64::from_bits(scale << 52);
+            let place = way.map(|along| origin.length(along));
+            Some(Self { origin, place, bounds: [place; 2] }.of_lanes(true))
         }
     }
 
@@ -135,42 +130,43 @@ impl Group {
     /// The whole warp comes to the same call.
     #[inline(always)]
     pub unsafe fn of_lanes(&self, is_one: bool) -> Self {
-        let or = |along: f32, other: f32| if is_one { along } else { other };
-        let (x, y) = (self.x, self.y);
         // SAFETY: passed on to the caller.
-        let bounds = unsafe {
-            [
-                warp::reduce(or(x, f32::INFINITY), f32::min),
-                warp::reduce(or(y, f32::INFINITY), f32::min),
-                warp::reduce(or(x, f32::NEG_INFINITY), f32::max),
-                warp::reduce(or(y, f32::NEG_INFINITY), f32::max),
-            ]
-        };
-        Self { bounds, ..*self }
+        Self { bounds: unsafe { bounds_of_lanes(self.place, is_one) }, ..*self }
     }
 
     /// The bounding box of the places.
     #[inline(always)]
-    pub fn bounds(&self) -> [f32; 4] {
+    pub fn bounds(&self) -> Bounds<f32, D> {
         self.bounds
     }
 
     /// The squared distance between a box and the bounding box of the places.
     #[inline(always)]
-    pub fn gap(&self, bounds: [f32; 4]) -> f32 {
+    pub fn gap(&self, bounds: Bounds<f32, D>) -> f32 {
         gap(bounds, self.bounds)
     }
 
     /// The squared distance between a box and the lane's place.
     #[inline(always)]
-    pub fn gap_of_lane(&self, bounds: [f32; 4]) -> f32 {
-        gap(bounds, [self.x, self.y, self.x, self.y])
+    pub fn gap_of_lane(&self, bounds: Bounds<f32, D>) -> f32 {
+        gap(bounds, [self.place; 2])
     }
 
     /// The squared distance between a point and the lane's place.
     #[inline(always)]
-    pub fn squared(&self, x: f32, y: f32) -> f32 {
-        square(x - self.x, y - self.y)
+    pub fn squared(&self, point: [f32; D]) -> f32 {
+        square::<D>(array::from_fn(|axis| point[axis] - self.place[axis]))
+    }
+
+    /// At least the distance of the lane's place from the origin.
+    #[inline(always)]
+    fn far(&self) -> f32 {
+        let (mut far, mut axis) = (self.place[0].abs(), 1);
+        while axis < D {
+            far += self.place[axis].abs();
+            axis += 1;
+        }
+        far
     }
 
     /// [`bound`](Self::bound) of a square in f64, on the ground.
@@ -182,8 +178,7 @@ impl Group {
     /// Bounds the f32 difference of a coordinate whose true difference, on the ground, is at most `along`.
     #[inline(always)]
     pub fn reach_along(&self, along: f64) -> f32 {
-        let far = f32::abs(self.x) + f32::abs(self.y);
-        (along * self.origin.scale) as f32 * (1.0 + 1e-6) + 3e-7 * far + 1e-18
+        (along * self.origin.scale) as f32 * (1.0 + 1e-6) + 3e-7 * self.far() + 1e-18
     }
 
     /// Returns the greatest f32 square of any point that is, in truth, no farther than some point with the f32 square
@@ -194,24 +189,44 @@ impl Group {
     /// has that twice: once for the given point, once for the other.
     #[inline(always)]
     pub fn bound(&self, squared: f32) -> f32 {
-        // |x| + |y| is at least |place|. Twice the error is 4 u |place| = 2.4e-7 |place| and 10 u d = 6e-7 d; the rest of
-        // 3e-7 and 1e-6 is for the rounding of this sum and root. 1e-18 is for squares below f32's normal numbers,
-        // 2^-126.
-        let along = f32::abs(self.x) + f32::abs(self.y);
-        let radius = math::sqrt_f32(squared) * (1.0 + 1e-6) + 3e-7 * along + 1e-18;
+        // Twice the error is 4 u |place| = 2.4e-7 |place| and 10 u d = 6e-7 d; the rest of 3e-7 and 1e-6 is for the
+        // rounding of this sum and root. 1e-18 is for squares below f32's normal numbers, 2^-126.
+        let radius = math::sqrt_f32(squared) * (1.0 + 1e-6) + 3e-7 * self.far() + 1e-18;
         radius * radius * (1.0 + 1e-6)
+    }
+}
+
+/// The bounding box of a place of each lane that `is_one`.
+///
+/// # Safety
+/// The whole warp comes to the same call.
+#[inline(always)]
+pub unsafe fn bounds_of_lanes<const D: usize>(place: [f32; D], is_one: bool) -> Bounds<f32, D> {
+    let or = |along: f32, other: f32| if is_one { along } else { other };
+    // SAFETY: passed on to the caller.
+    unsafe {
+        [
+            place.map(|along| warp::reduce(or(along, f32::INFINITY), f32::min)),
+            place.map(|along| warp::reduce(or(along, f32::NEG_INFINITY), f32::max)),
+        ]
     }
 }
 
 /// The squared distance between two boxes.
 #[inline(always)]
-fn gap(a: [f32; 4], b: [f32; 4]) -> f32 {
-    let along = |axis: usize| f32::max(0.0, f32::max(a[axis] - b[axis + 2], b[axis] - a[axis + 2]));
-    square(along(0), along(1))
+fn gap<const D: usize>([low, high]: Bounds<f32, D>, [least, greatest]: Bounds<f32, D>) -> f32 {
+    square::<D>(array::from_fn(|axis| {
+        f32::max(0.0, f32::max(low[axis] - greatest[axis], least[axis] - high[axis]))
+    }))
 }
 
-/// The squared length of a vector. It rises with both parts, even after rounding: a product and a sum round in order.
+/// The squared length of a vector. It rises with each part, even after rounding: products and sums round in order.
 #[inline(always)]
-fn square(x: f32, y: f32) -> f32 {
-    math::mul_add_f32(x, x, y * y)
+fn square<const D: usize>(way: [f32; D]) -> f32 {
+    let (mut squared, mut axis) = (way[D - 1] * way[D - 1], D - 1);
+    while axis > 0 {
+        axis -= 1;
+        squared = math::mul_add_f32(way[axis], way[axis], squared);
+    }
+    squared
 }

@@ -1,5 +1,6 @@
 //! Where the boxes of a tree lie.
 
+use super::group::Bounds;
 use crate::spatial::place::Place;
 
 /// Points of a leaf, and children of a node.
@@ -13,11 +14,11 @@ pub const MAX_LEVELS: usize = 5;
 pub const MAX_REPEATED: u32 = 96;
 
 /// Whether a box repeats a place: it holds points of one place alone, and so do the [`MAX_REPEATED`] points before them, the
-/// same one. Its northern edge is NaN; the southern one, which is the same, stands for it. A box around boxes that all repeat
+/// same one. The last number of its greatest corner is NaN; the least corner, which is the same, stands for it. A box around boxes that all repeat
 /// a place is marked likewise, since the greatest of NaN and a number is the number.
 #[inline(always)]
-pub fn is_repeated<T: Place>([_, _, _, north]: [T; 4]) -> bool {
-    north.widened().is_nan()
+pub fn is_repeated<T: Place, const D: usize>([_, greatest]: Bounds<T, D>) -> bool {
+    greatest[D - 1].widened().is_nan()
 }
 
 /// The levels of boxes over some points, one after the other in one array: level 0 has a box for each leaf. A level takes

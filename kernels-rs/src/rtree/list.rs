@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! of each warp:  K * 33 u32       the lists: entry i of lane l is element 33 i + l
-//!                32 vectors       64 points that were seen last, two a vector
+//!                32 vectors       64 points that were seen last, two a vector; on the globe 16 more, for z
 //!                16 * 33 u32      keys that wait to be merged, if K > 16
 //!                512 u32          positions of the points that the warp has seen: the numbers in keys are indices here
 //! ```
@@ -26,45 +26,55 @@ pub const BLOCK: u32 = 64;
 pub const STRIDE: u32 = warp::SIZE + 1;
 
 /// Bytes of shared memory of a block with lists of `K` entries.
-pub const fn bytes_of_block<const K: usize>() -> u32 {
+pub const fn bytes_of_block<const K: usize, const D: usize>() -> u32 {
     let mut carver = Carver::new();
-    let _ = rooms::<K>(&mut carver);
+    let _ = rooms::<K, D>(&mut carver);
     carver.bytes()
 }
 
 /// The shared memory of all warps: for lists of `K` entries, points and batches; and for the positions of points seen.
 #[inline(always)]
-const fn rooms<const K: usize>(carver: &mut Carver) -> (SharedArray<Vector>, SharedArray<u32>) {
+const fn rooms<const K: usize, const D: usize>(
+    carver: &mut Carver,
+) -> (SharedArray<Vector>, SharedArray<u32>) {
     let warps = BLOCK / warp::SIZE;
-    (carver.array(warps * vectors_of_warp::<K>()), carver.array(warps * SEEN))
+    (carver.array(warps * vectors_of_warp::<K, D>()), carver.array(warps * SEEN))
 }
 
 /// The lists of the warp, of `K` entries each.
 #[inline(always)]
-pub fn lists_of_warp<const K: usize>() -> SharedArray<u32> {
-    rooms::<K>(&mut Carver::new()).0.skip(warp::warp_id() * vectors_of_warp::<K>()).as_elements()
+pub fn lists_of_warp<const K: usize, const D: usize>() -> SharedArray<u32> {
+    rooms::<K, D>(&mut Carver::new())
+        .0
+        .skip(warp::warp_id() * vectors_of_warp::<K, D>())
+        .as_elements()
 }
 
 /// The shared memory of the warp for staged points and batches of keys, beside lists of `K` entries.
 #[inline(always)]
-pub fn room_of_warp<const K: usize>() -> SharedArray<Vector> {
-    let first = warp::warp_id() * vectors_of_warp::<K>() + vectors_of_lists::<K>();
-    rooms::<K>(&mut Carver::new()).0.skip(first)
+pub fn room_of_warp<const K: usize, const D: usize>() -> SharedArray<Vector> {
+    let first = warp::warp_id() * vectors_of_warp::<K, D>() + vectors_of_lists::<K>();
+    rooms::<K, D>(&mut Carver::new()).0.skip(first)
 }
 
 /// The shared memory of the warp for the positions of points that it has seen, beside lists of `K` entries.
 #[inline(always)]
-pub fn seen_of_warp<const K: usize>() -> SharedArray<u32> {
-    rooms::<K>(&mut Carver::new()).1.skip(warp::warp_id() * SEEN)
+pub fn seen_of_warp<const K: usize, const D: usize>() -> SharedArray<u32> {
+    rooms::<K, D>(&mut Carver::new()).1.skip(warp::warp_id() * SEEN)
 }
 
 /// How many points a warp remembers. A power of two: the number of a point takes the lowest nine bits of a key.
 pub const SEEN: u32 = 512;
 
 /// Vectors of shared memory of a warp: its lists, the staged points, and the lanes' batches if lists are long.
-const fn vectors_of_warp<const K: usize>() -> u32 {
+const fn vectors_of_warp<const K: usize, const D: usize>() -> u32 {
     let batches = if K > BATCH { (BATCH as u32 * STRIDE).div_ceil(4) } else { 0 };
-    vectors_of_lists::<K>() + STAGED / 2 + batches
+    vectors_of_lists::<K>() + vectors_of_staged::<D>() + batches
+}
+
+/// Vectors of the staged points of a warp: x and y side by side, then z of all.
+pub const fn vectors_of_staged<const D: usize>() -> u32 {
+    STAGED / 2 + if D > 2 { STAGED / 4 } else { 0 }
 }
 
 /// Vectors of the lists of a warp.
@@ -84,16 +94,16 @@ pub const BATCH: usize = 16;
 
 /// A list of points: their positions in the order of the tree, at most `most`.
 #[derive(Clone, Copy)]
-pub struct List {
+pub struct List<const D: usize = 2> {
     /// The place that was searched from.
-    pub place: [f64; 2],
+    pub place: [f64; D],
     /// The number of entries.
     pub count: u32,
     /// Shared memory of the warp; entry `i` of a lane is element `STRIDE i + lane`.
     pub positions: SharedArray<u32>,
 }
 
-impl List {
+impl<const D: usize> List<D> {
     /// Entry `i`.
     ///
     /// # Safety
@@ -120,7 +130,7 @@ impl List {
     /// # Safety
     /// The list belongs to a search in this tree.
     #[inline(always)]
-    pub unsafe fn farthest<T: Place>(&self, tree: &Tree<'_, T>) -> ((f64, u32), u32) {
+    pub unsafe fn farthest<T: Place>(&self, tree: &Tree<'_, T, D>) -> ((f64, u32), u32) {
         let (mut farthest, mut at) = ((-1.0, 0), 0);
         let mut i = 0;
         while i < vector::unknown(self.count) {
@@ -140,7 +150,7 @@ impl List {
     /// # Safety
     /// The list belongs to a search in this tree.
     #[inline(always)]
-    pub unsafe fn sort<T: Place>(&self, tree: &Tree<'_, T>) {
+    pub unsafe fn sort<T: Place>(&self, tree: &Tree<'_, T, D>) {
         // SAFETY: entries below the count were written.
         unsafe {
             if self.count == 0 {
@@ -170,7 +180,7 @@ impl List {
     /// # Safety
     /// It was written.
     #[inline(always)]
-    unsafe fn entry<T: Place>(&self, tree: &Tree<'_, T>, i: u32) -> (f64, u32) {
+    unsafe fn entry<T: Place>(&self, tree: &Tree<'_, T, D>, i: u32) -> (f64, u32) {
         // SAFETY: passed on to the caller.
         let (place, position) = unsafe { self.place_of(tree, i) };
         (squared(place, self.place), position)
@@ -181,7 +191,7 @@ impl List {
     /// # Safety
     /// It was written.
     #[inline(always)]
-    pub unsafe fn place_of<T: Place>(&self, tree: &Tree<'_, T>, i: u32) -> ([f64; 2], u32) {
+    pub unsafe fn place_of<T: Place>(&self, tree: &Tree<'_, T, D>, i: u32) -> ([f64; D], u32) {
         // SAFETY: passed on to the caller.
         let position = unsafe { self.position(i) };
         (tree.place(position), position)
@@ -192,7 +202,7 @@ impl List {
     /// # Safety
     /// The list has `count + 1` entries.
     #[inline(always)]
-    unsafe fn insert<T: Place>(&self, tree: &Tree<'_, T>, count: u32, entry: (f64, u32)) {
+    unsafe fn insert<T: Place>(&self, tree: &Tree<'_, T, D>, count: u32, entry: (f64, u32)) {
         // SAFETY: passed on to the caller.
         unsafe {
             let mut to = count;

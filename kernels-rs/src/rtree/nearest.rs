@@ -13,7 +13,7 @@ use super::MODULE;
 use super::choice::{All, NONE};
 use super::descent::{Tree, Visitor, walk};
 use super::few::Few;
-use super::group::Group;
+use super::group::{Bounds, Group};
 use super::layout::FANOUT;
 use super::list::{BLOCK, List, STRIDE, bytes_of_block, is_before};
 use crate::spatial::place::Place;
@@ -97,7 +97,7 @@ pub struct UpTo<const K: usize, const L: usize>;
 
 impl<const K: usize, const L: usize> Lists for UpTo<K, L> {
     const MAX: u32 = K as u32;
-    const SHARED: u32 = bytes_of_block::<K>();
+    const SHARED: u32 = bytes_of_block::<K, 2>();
 
     #[inline(always)]
     unsafe fn find<T: Place>(
@@ -308,7 +308,7 @@ impl<T: Place> Visitor<T> for LongList<'_> {
     }
 
     #[inline(always)]
-    fn wants(&self, group: &Group, bounds: [f32; 4]) -> bool {
+    fn wants(&self, group: &Group, bounds: Bounds<f32, 2>) -> bool {
         group.gap_of_lane(bounds) <= self.bound
     }
 

@@ -11,6 +11,8 @@
 //! A walk costs what the box around the warp's places reaches, so the box should be small. A patch of 8 by 4
 //! cells has a perimeter of 24 cells, a row of 32 has 66. Eight f32 of a row fill one sector of memory, 32 bytes.
 
+use core::array;
+
 use device_std::{In, arguments, thread, warp};
 
 use crate::idw::targets::centre;
@@ -30,15 +32,17 @@ pub const fn threads_of_grid(width: u32, height: u32) -> u64 {
 /// Targets that warps take by patches: those of a grid, or places that are sorted along a curve.
 #[arguments]
 pub struct Patches<'a> {
-    /// x of each place; `None` for a grid.
+    /// x of each target; `None` for the centres of the grid's cells.
     pub x: Option<In<'a, f64>>,
-    /// y of each place.
+    /// y of each target.
     pub y: Option<In<'a, f64>>,
+    /// z of each target, where it has one.
+    pub z: Option<In<'a, f64>>,
     /// The targets in the order of the curve.
     pub order: Option<In<'a, u32>>,
     /// The number of targets.
     pub count: u64,
-    /// Columns of the grid.
+    /// Columns of the grid; 0 for targets that are no grid's cells.
     pub width: u32,
     /// x of the grid's west edge, y of its north edge, cell size.
     pub grid: [f64; 3],
@@ -48,18 +52,23 @@ pub struct Patches<'a> {
 
 /// The target of a thread.
 #[derive(Clone, Copy)]
-pub struct Target {
+pub struct Target<const D: usize = 2> {
     /// Its index.
     pub index: u64,
     /// Its place.
-    pub place: [f64; 2],
+    pub place: [f64; D],
 }
 
-impl Target {
-    /// Whether both coordinates are finite.
+impl<const D: usize> Target<D> {
+    /// Whether all coordinates are finite.
     #[inline(always)]
     pub fn is_place(&self) -> bool {
-        self.place[0].is_finite() && self.place[1].is_finite()
+        let (mut is_place, mut axis) = (true, 0);
+        while axis < D {
+            is_place &= self.place[axis].is_finite();
+            axis += 1;
+        }
+        is_place
     }
 }
 
@@ -80,28 +89,39 @@ impl Patches<'_> {
 
     /// The target of this thread, unless it has none.
     #[inline(always)]
-    pub fn target(&self) -> Option<Target> {
+    pub fn target<const D: usize>(&self) -> Option<Target<D>> {
         self.target_of(thread::index_1d())
     }
 
     /// The target of a thread, unless it has none.
     #[inline(always)]
-    pub fn target_of(&self, thread: u64) -> Option<Target> {
+    pub fn target_of<const D: usize>(&self, thread: u64) -> Option<Target<D>> {
         if let Some(wanted) = self.wanted {
             let word = wanted.get(thread / warp::SIZE as u64);
             if word >> (thread % warp::SIZE as u64) & 1 == 0 {
                 return None;
             }
         }
-        if let (Some(x), Some(y)) = (self.x, self.y) {
+        if self.width == 0 {
             if thread >= self.count {
                 return None;
             }
             let index = self.order.map_or(thread, |order| order.get(thread) as u64);
-            return Some(Target { index, place: [x.get(index), y.get(index)] });
+            return Some(Target { index, place: self.place(index, [0; 2]) });
         }
         let [column, row] = self.cell(thread)?;
         let index = row as u64 * self.width as u64 + column as u64;
-        Some(Target { index, place: centre(self.grid, column as f64, row as f64) })
+        Some(Target { index, place: self.place(index, [column, row]) })
+    }
+
+    /// The place of a target, or the centre of its cell.
+    #[inline(always)]
+    fn place<const D: usize>(&self, index: u64, [column, row]: [u32; 2]) -> [f64; D] {
+        let centre = centre(self.grid, column as f64, row as f64);
+        array::from_fn(|axis| match axis {
+            0 => self.x.map_or(centre[0], |x| x.get(index)),
+            1 => self.y.map_or(centre[1], |y| y.get(index)),
+            _ => self.z.map_or(0.0, |z| z.get(index)),
+        })
     }
 }

@@ -1,5 +1,7 @@
 //! The types of coordinates.
 
+use core::array;
+
 use device_std::vector::{self, Vector};
 use device_std::warp::Word;
 use device_std::{In, Out, arguments};
@@ -26,11 +28,12 @@ pub trait Place: Copy + PartialEq + Word {
     /// The greater of two numbers.
     fn greatest(self, other: Self) -> Self;
 
-    /// Reads a box: the least x and y, then the greatest.
+    /// Reads a box: its least corner, then its greatest.
     ///
     /// # Safety
-    /// The box was written, is aligned to 16 bytes, and nobody writes it while the kernel runs.
-    unsafe fn load_box(from: *const [Self; 4]) -> [Self; 4];
+    /// The box was written, is aligned to 16 bytes, and nobody writes it while the kernel runs. f32 has boxes in the plane
+    /// alone.
+    unsafe fn load_box<const D: usize>(from: *const [[Self; D]; 2]) -> [[Self; D]; 2];
 
     /// Words of an x and a y side by side.
     const PAIR: usize;
@@ -59,9 +62,11 @@ impl Place for f32 {
     }
 
     #[inline(always)]
-    unsafe fn load_box(from: *const [Self; 4]) -> [Self; 4] {
+    unsafe fn load_box<const D: usize>(from: *const [[Self; D]; 2]) -> [[Self; D]; 2] {
+        const { assert!(D == 2, "one vector") }
         // SAFETY: passed on to the caller.
-        unsafe { vector::load_read_only(from.cast()) }.map(Self::from_bits)
+        let words: Vector = unsafe { vector::load_read_only(from.cast()) };
+        [0, 1].map(|corner| array::from_fn(|axis| Self::from_bits(words[corner * D + axis])))
     }
 
     const PAIR: usize = 1;
@@ -97,17 +102,17 @@ impl Place for f64 {
     }
 
     #[inline(always)]
-    unsafe fn load_box(from: *const [Self; 4]) -> [Self; 4] {
+    unsafe fn load_box<const D: usize>(from: *const [[Self; D]; 2]) -> [[Self; D]; 2] {
+        // Two numbers a vector, so as many vectors as coordinates.
         // SAFETY: passed on to the caller.
-        let halves = unsafe {
-            [
-                vector::load_read_only(from.cast()),
-                vector::load_read_only(from.cast::<Vector>().add(1).cast()),
-            ]
+        let vectors: [Vector; D] = array::from_fn(|i| unsafe {
+            vector::load_read_only(from.cast::<Vector>().add(i).cast())
+        });
+        let number = |i: usize| {
+            let (vector, first) = (vectors[i / 2], i % 2 * 2);
+            Self::from_bits(vector[first] as u64 | (vector[first + 1] as u64) << 32)
         };
-        let [[a, b, c, d], [e, f, g, h]] = halves;
-        [[a, b], [c, d], [e, f], [g, h]]
-            .map(|[low, high]| Self::from_bits(low as u64 | (high as u64) << 32))
+        [0, 1].map(|corner| array::from_fn(|axis| number(corner * D + axis)))
     }
 
     const PAIR: usize = 2;

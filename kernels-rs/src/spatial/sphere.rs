@@ -63,6 +63,18 @@ pub fn quadrant(vector: [f64; 3], round: [f64; 3]) -> u32 {
     (turn >= -WEST) as u32 | ((vector[2] >= round[2]) as u32) << 1
 }
 
+/// A vector on an octahedron that is unfolded to a square from -1 to 1, with the north in the middle: the northern faces lie
+/// around it, and each southern face is turned over at its edge on the equator.
+#[inline(always)]
+pub fn unfolded([x, y, z]: [f64; 3]) -> [f64; 2] {
+    let long = x.abs() + y.abs() + z.abs();
+    let (u, v) = (x / long, y / long);
+    if z >= 0.0 {
+        return [u, v];
+    }
+    [(1.0 - v.abs()).copysign(u), (1.0 - u.abs()).copysign(v)]
+}
+
 /// The angle between two unit vectors whose difference has this square: the great-circle distance on the
 /// sphere of radius 1.
 #[inline(always)]
@@ -99,6 +111,19 @@ mod tests {
             assert_eq!([sine + 0.0, cosine + 0.0], expected);
         }
         assert!(sine_cosine(f64::INFINITY)[0].is_nan() && sine_cosine(f64::NAN)[1].is_nan());
+    }
+
+    #[test]
+    fn near_places_lie_near_each_other_on_the_octahedron() {
+        for i in 0..2000 {
+            let (longitude, latitude) =
+                (f64::from(i % 50) * 7.2 - 180.0, f64::from(i / 50) * 4.4 - 86.0);
+            let [a, b] = [0.0, 0.01].map(|more| unfolded(unit_vector(longitude, latitude + more)));
+            assert!(a.iter().all(|along| along.abs() <= 1.0));
+            // Along the edges that are cut a place jumps to the mirrored side.
+            let jumps = latitude < 0.0 && (longitude % 90.0).abs() < 1e-9;
+            assert!(jumps || (a[0] - b[0]).hypot(a[1] - b[1]) < 4e-4, "{longitude} {latitude}");
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Circles through a place, without centre and radius.
 
 use super::predicates::Place;
+use crate::rtree::group::Bounds;
 
 /// Error bounds of [`Circle`]: at most 11 roundings go into each of its terms, and as many into the numbers that a box
 /// is compared with.
@@ -65,7 +66,7 @@ impl Circle {
     /// `f` is least in the box where the box is nearest to the centre. The bound is that of the box's farthest corner,
     /// so it holds for every place in the box.
     #[inline(always)]
-    pub fn may_meet(&self, [west, south, east, north]: [f64; 4]) -> bool {
+    pub fn may_meet(&self, [[west, south], [east, north]]: Bounds<f64, 2>) -> bool {
         if self.w <= self.errors[2] {
             return true;
         }

@@ -142,8 +142,7 @@ pub unsafe fn find_near_stars<D: Decide + From<Predicates>>(
     unsafe {
         // The farthest place of the group is 1 to 2 units away: products of four lengths within the window stay within
         // f32.
-        let own = [place[0], place[1], place[0], place[1]];
-        let Some(group) = Group::of_size(place, is_there, own, 0) else {
+        let Some(group) = Group::of_size(place, is_there, [place; 2], 0) else {
             return;
         };
         let window = Window::around(&tree, &group, sites.own());

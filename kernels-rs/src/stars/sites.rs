@@ -6,7 +6,7 @@ use device_std::{In, Out, kernel, thread, vector, warp};
 use super::MODULE;
 use crate::rtree::Tree;
 use crate::rtree::descent::{Visitor, walk};
-use crate::rtree::group::Group;
+use crate::rtree::group::{Bounds, Group};
 use crate::rtree::layout::FANOUT;
 
 /// Threads of a block.
@@ -88,7 +88,7 @@ impl Visitor<f64> for Earliest {
     }
 
     #[inline(always)]
-    fn wants(&self, group: &Group, bounds: [f32; 4]) -> bool {
+    fn wants(&self, group: &Group, bounds: Bounds<f32, 2>) -> bool {
         self.is_there && group.gap_of_lane(bounds) == 0.0
     }
 

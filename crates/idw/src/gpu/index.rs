@@ -1,25 +1,22 @@
 //! The index of points: copies of them, sorted for each way to search them.
 
 use gpu_core::{Blocks, Bounds, Column, DevicePoints, Gpu, Slice};
-use gpu_scan::{Scan, Sum};
+use gpu_scan::Sum;
 use kernels_rs::idw::TILE;
-use kernels_rs::idw::index::{number_cells, square_deviations, take_off, write_ranges};
+use kernels_rs::idw::index::{square_deviations, take_off, write_ranges};
 use kernels_rs::idw::neighbours::Values;
 use kernels_rs::idw::pairs::measure::measure_tiles;
-use kernels_rs::idw::plan::most_cells;
 use kernels_rs::idw::targets::{Frame, Targets};
-use quadtree_sort::gpu::{DeviceIndex, index_unchecked};
+use quadtree_sort::gpu::{DeviceIndex, GlobeIndex, globe_index, index_unchecked};
 
 use super::Workspace;
-use super::number::ListKind;
-use super::sort::{self, DevicePlan, Places};
+use super::sort::{self, Places};
 use super::targets::on_sphere;
 use crate::ground::Ground;
 use crate::points::{Range, check_count};
 use crate::{Error, Params, Result};
 
-/// Points on the device, sorted for the searches of some parameters: for all pairs, for few neighbours, for many, or
-/// for several of these.
+/// Points on the device, sorted for the searches of some parameters: for all pairs, for neighbours, or for both.
 ///
 /// It holds copies, so the caller may change or free the points.
 ///
@@ -48,13 +45,10 @@ pub struct Index {
     pub(super) about: About,
     /// Offset, lowest and highest of each value; zeros for those that fill up.
     pub(super) ranges: Column<f64>,
-    /// The plan of the sorts.
-    pub(super) plan: DevicePlan,
     /// Values in the points' own order, column after column; without neighbours nothing.
     values: Column<f64>,
     to_tile: Option<Tiled>,
-    tree: Option<InTree>,
-    cells: Option<Cells>,
+    trees: Option<Trees>,
 }
 
 /// The kinds of search that parameters need; each has a part of the index.
@@ -62,26 +56,14 @@ pub struct Index {
 struct Needs {
     /// All pairs.
     tiles: bool,
-    /// Up to [`MAX_LISTED`](kernels_rs::idw::neighbours::warp_search::MAX_LISTED) nearest points in the plane.
-    tree: bool,
-    /// More of them, or any on the sphere.
-    cells: bool,
+    /// Neighbours.
+    trees: bool,
 }
 
 impl Needs {
     fn of(params: &Params) -> Self {
-        let all = params.is_all_pairs();
-        let searches = [
-            (!all).then_some(*params),
-            (all && params.statistics).then(|| params.of_nearest()),
-            params.adaptive.map(|how| params.of_pattern(how)),
-        ];
-        let kept: Vec<ListKind> = searches.iter().flatten().map(ListKind::of).collect();
-        Self {
-            tiles: all,
-            tree: kept.iter().any(|kept| kept.is_in_tree(params)),
-            cells: kept.iter().any(|kept| !kept.is_in_tree(params)),
-        }
+        let tiles = params.is_all_pairs();
+        Self { tiles, trees: !tiles || params.statistics || params.adaptive.is_some() }
     }
 }
 
@@ -108,24 +90,23 @@ pub(super) struct Tiled {
     pub reaches: Column<f32>,
 }
 
-/// Points in the order of a tree.
+/// Points in the order of a tree, and their values in that order, column after column: so the values of the points that a
+/// warp finds lie side by side.
 #[derive(Debug)]
-pub(super) struct InTree {
-    /// The tree.
-    pub index: DeviceIndex<f64>,
-    /// Values in the order of the tree, column after column, so that the points that a warp finds lie side by side.
-    pub values: Column<f64>,
+pub(super) enum Trees {
+    /// In the plane.
+    Plane(DeviceIndex<f64>, Column<f64>),
+    /// On the globe.
+    Globe(GlobeIndex, Column<f64>),
 }
 
-/// Points in the order of their cells.
-#[derive(Debug)]
-pub(super) struct Cells {
-    /// Where each cell's points begin in the sorted order, and at last where they end.
-    pub starts: Column<u32>,
-    /// The index of each sorted point.
-    pub order: Column<u32>,
-    /// Places in the form of [`Tiled`].
-    pub places: Column<f64>,
+impl Trees {
+    /// The values.
+    pub fn values(&self) -> &Column<f64> {
+        match self {
+            Self::Plane(_, values) | Self::Globe(_, values) => values,
+        }
+    }
 }
 
 impl About {
@@ -163,12 +144,11 @@ impl About {
 }
 
 impl Index {
-    /// Sorts points for interpolations with such parameters. Enqueues and returns. If it sorts for up to 64 neighbours
-    /// in the plane, it waits for the device once, unless a graph records the stream
+    /// Sorts points for interpolations with such parameters. Enqueues and returns. If it sorts for neighbours, it waits
+    /// for the device once, unless a graph records the stream
     /// ([`index_unchecked`](quadtree_sort::gpu::index_unchecked)).
     ///
-    /// Cost: about ten reads and writes of each point for each kind of search. For more than 64 neighbours, and on the
-    /// sphere, it has a counter for each cell, and at most as many cells as points.
+    /// Cost: about ten reads and writes of each point for each kind of search.
     ///
     /// # Errors
     /// The errors of [`crate::interpolate`] for the parameters, [`Error::NoValues`], [`gpu_core::Error::TooMany`],
@@ -185,21 +165,12 @@ impl Index {
         let source = Source::new(&gpu, &about, points)?;
         let needs = Needs::of(params);
         let to_tile = if needs.tiles { Some(source.along_curve(workspace)?) } else { None };
-        let tree = match (needs.tree, about.ground.bounds) {
-            (true, Some(bounds)) => {
-                let index = index_unchecked(workspace, points.x(), points.y(), bounds)?;
-                let values = source.values(&gpu, Some(index.order()))?;
-                Some(InTree { index, values })
-            }
-            _ => None,
+        let trees = match about.ground.bounds.filter(|_| needs.trees) {
+            Some(bounds) => Some(source.in_tree(workspace, bounds)?),
+            None => None,
         };
-        let cells = if needs.cells { Some(source.by_cells(workspace)?) } else { None };
-        let values = match needs.tree || needs.cells {
-            true => source.values(&gpu, None)?,
-            false => gpu.zeroed(0)?,
-        };
-        let plan = source.plan;
-        Ok(Self { about, ranges, plan, values, to_tile, tree, cells })
+        let values = if needs.trees { source.values(&gpu, None)? } else { gpu.zeroed(0)? };
+        Ok(Self { about, ranges, values, to_tile, trees })
     }
 
     /// How many points.
@@ -219,11 +190,9 @@ impl Index {
             return Err(Error::Conflict { option: "geographic", with });
         }
         let needs = Needs::of(params);
-        let (few, many) = ("neighbours, statistics or adaptive power", "more than 64 neighbours");
         let parts = [
             (needs.tiles, self.to_tile.is_some(), "all pairs"),
-            (needs.tree, self.tree.is_some(), few),
-            (needs.cells, self.cells.is_some(), if params.geographic { few } else { many }),
+            (needs.trees, self.trees.is_some(), "neighbours, statistics or adaptive power"),
         ];
         match parts.into_iter().find(|(is_needed, is_there, _)| *is_needed && !is_there) {
             Some((_, _, option)) if !self.is_empty() => Err(Error::Conflict { option, with }),
@@ -237,21 +206,10 @@ impl Index {
         self.to_tile.as_ref().ok_or(missing)
     }
 
-    /// The part for few neighbours, which a checked call has.
-    pub(super) fn tree(&self) -> Result<&InTree> {
+    /// The part for neighbours, which a checked call has.
+    pub(super) fn trees(&self) -> Result<&Trees> {
         let missing = Error::Conflict { option: "neighbours", with: "this index" };
-        self.tree.as_ref().ok_or(missing)
-    }
-
-    /// The part for many neighbours, which a checked call has.
-    pub(super) fn cells(&self) -> Result<&Cells> {
-        let missing = Error::Conflict { option: "neighbours", with: "this index" };
-        self.cells.as_ref().ok_or(missing)
-    }
-
-    /// The values of the points, in their own order, as a search takes them.
-    pub(super) fn own_values(&self) -> Values<'_> {
-        self.values_as(&self.values)
+        self.trees.as_ref().ok_or(missing)
     }
 
     /// Values in some order as a search takes them.
@@ -310,7 +268,6 @@ fn ranges_of(gpu: &Gpu, about: &About) -> Result<Column<f64>> {
 struct Source<'a> {
     about: &'a About,
     points: &'a DevicePoints<'a>,
-    plan: DevicePlan,
     /// On the sphere longitudes and latitudes, and the unit vectors.
     on_sphere: Option<[Column<f64>; 2]>,
 }
@@ -326,17 +283,33 @@ impl<'a> Source<'a> {
             }
             false => None,
         };
-        let extent = about.ground.bounds.map_or([0.0; 4], |b| {
-            let Bounds { min_x, min_y, max_x, max_y } = b;
-            [min_x, max_x, min_y, max_y]
-        });
-        let plan = sort::plan(gpu, positions(points, &on_sphere)?, extent, geographic)?;
-        Ok(Self { about, points, plan, on_sphere })
+        Ok(Self { about, points, on_sphere })
     }
 
-    /// Returns the coordinates by which points get their cells.
+    /// x and y, or longitude and latitude.
     fn positions(&self) -> Result<Places<'_>> {
-        positions(self.points, &self.on_sphere)
+        match &self.on_sphere {
+            Some([degrees, _]) => Ok(Slice::from(degrees).split_at(self.points.len())?),
+            None => Ok((self.points.x(), self.points.y())),
+        }
+    }
+
+    /// The points in the order of a tree.
+    fn in_tree(&self, workspace: &mut Workspace, bounds: Bounds) -> Result<Trees> {
+        let gpu = workspace.gpu().clone();
+        match &self.on_sphere {
+            Some([_, vectors]) => {
+                let all = sort::columns(vectors, 3)?;
+                let tree = globe_index(workspace, [all[0], all[1], all[2]])?;
+                let values = self.values(&gpu, Some(tree.order()))?;
+                Ok(Trees::Globe(tree, values))
+            }
+            None => {
+                let tree = index_unchecked(workspace, self.points.x(), self.points.y(), bounds)?;
+                let values = self.values(&gpu, Some(tree.order()))?;
+                Ok(Trees::Plane(tree, values))
+            }
+        }
     }
 
     /// The places in an order.
@@ -368,52 +341,17 @@ impl<'a> Source<'a> {
 
     fn along_curve(&self, workspace: &mut Workspace) -> Result<Tiled> {
         let gpu = workspace.gpu().clone();
-        let order = sort::along_curve(workspace, self.positions()?, &self.plan)?;
+        let extent = self.about.ground.bounds.map_or([0.0; 4], |b| {
+            let Bounds { min_x, min_y, max_x, max_y } = b;
+            [min_x, max_x, min_y, max_y]
+        });
+        let order = sort::along_curve(workspace, self.positions()?, extent)?;
         let (places, values) = (self.places(&gpu, &order)?, self.values(&gpu, Some(&order))?);
         let reaches = match self.on_sphere {
             Some(_) => gpu.zeroed(0)?,
             None => measure(&gpu, self.about, &places)?,
         };
         Ok(Tiled { order, places, values, reaches })
-    }
-
-    fn by_cells(&self, workspace: &mut Workspace) -> Result<Cells> {
-        let gpu = workspace.gpu().clone();
-        let n = self.points.len();
-        let most = most_cells(n as u64);
-        let mut starts = gpu.zeroed::<u32>(most as usize + 1)?;
-        let (x, y) = self.positions()?;
-        // SAFETY: columns have the lengths that the kernel needs, and every key is written.
-        let keys = unsafe {
-            let mut keys = gpu.uninitialized::<u32>(n)?;
-            let arguments = number_cells::Args {
-                x: x.input(),
-                y: y.input(),
-                points: n as u32,
-                plan: self.plan.input(),
-                keys: keys.output(),
-                counts: starts.output(),
-            };
-            let blocks = Blocks::for_each(&number_cells, n as u64)?;
-            gpu.enqueue(number_cells, blocks, arguments)?;
-            keys
-        };
-        gpu_scan::gpu::scan_in_place(workspace, Sum, Scan::exclusive(0), &mut starts)?;
-        let order = sort::by_keys(workspace, &keys, u64::BITS - (most - 1).leading_zeros())?;
-        drop(keys);
-        let places = self.places(&gpu, &order)?;
-        Ok(Cells { starts, order, places })
-    }
-}
-
-/// x and y, or longitude and latitude.
-fn positions<'a>(
-    points: &'a DevicePoints<'a>,
-    on_sphere: &'a Option<[Column<f64>; 2]>,
-) -> Result<Places<'a>> {
-    match on_sphere {
-        Some([degrees, _]) => Ok(Slice::from(degrees).split_at(points.len())?),
-        None => Ok((points.x(), points.y())),
     }
 }
 

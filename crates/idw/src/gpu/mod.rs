@@ -1,7 +1,7 @@
 //! Inverse distance weighting of points that lie on the device.
 //!
 //! [`interpolate`] sorts the points and interpolates; where the same points serve several calls, an [`Index`] is sorted
-//! once. Both enqueue their work and return, except that an index for up to 64 neighbours waits once for one number
+//! once. Both enqueue their work and return, except that an index for neighbours waits once for one number
 //! ([`Index::new`]). After a first call both can be captured into a graph, where nothing waits. The kernels, with the
 //! plan of each algorithm, are in `kernels_rs::idw`.
 //!
@@ -114,9 +114,7 @@ impl Index {
     /// Interpolates the points at targets. Enqueues and returns.
     ///
     /// The [`Params`] of a call may differ from the parameters of the index, if the index serves the search that the
-    /// call needs. An index serves one or more of these searches. In the plane there are three: all pairs; up to 64
-    /// neighbours, or up to 16 of each quadrant; and more neighbours, which includes all points within a radius. On the
-    /// sphere there are two: all pairs, and any number of neighbours.
+    /// call needs. An index serves all pairs, or neighbours, or both.
     ///
     /// Cost: as [`crate::interpolate`] without the sorting.
     ///

@@ -4,10 +4,9 @@ use device_std::Out;
 use device_std::host::Kernel;
 use gpu_core::{Column, Element};
 use kernels_rs::idw::index::scatter_values;
-use kernels_rs::idw::neighbours::interpolate;
-use kernels_rs::idw::neighbours::nearest::MAX_KEPT;
-use kernels_rs::idw::neighbours::ranked::MAX_RANKED;
-use kernels_rs::idw::neighbours::warp_search::{MAX_LISTED, MAX_OF_QUADRANT, interpolate_together};
+use kernels_rs::idw::neighbours::globe::interpolate_on_globe;
+use kernels_rs::idw::neighbours::plane::{MAX_OF_QUADRANT, interpolate_in_plane};
+use kernels_rs::idw::neighbours::warp_search::MAX_LISTED;
 use kernels_rs::idw::pairs::combine::combine;
 use kernels_rs::idw::pairs::rescue::rescue;
 use kernels_rs::idw::pairs::total::{add_part, write_means};
@@ -61,42 +60,46 @@ impl ListKind {
         }
     }
 
-    /// Whether the tree of the points is searched, rather than their cells.
-    pub fn is_in_tree(self, params: &Params) -> bool {
-        !params.geographic && self != Self::Nothing
+    /// The list of the nearest points of all.
+    pub fn of_nearest(count: u32) -> Self {
+        if count <= MAX_LISTED { Self::Nearest(count) } else { Self::Nothing }
     }
 
-    /// The kernel that searches the cells.
-    pub fn by_cells<'a>(self) -> Kernel<interpolate::Args<'a>> {
+    /// Returns the kernel for the globe; `one_more` if the target leaves out one of the points found.
+    pub fn on_globe<'a>(self, one_more: bool) -> Kernel<interpolate_on_globe::Args<'a>> {
         match self {
-            Self::Nearest(0..=8) => interpolate::nearest_8,
-            Self::Nearest(9..=MAX_KEPT) => interpolate::nearest_24,
-            Self::Nearest(..=MAX_RANKED) => interpolate::nearest_64,
-            _ => interpolate::any,
+            Self::Nearest(wanted) => match wanted + u32::from(one_more) {
+                0..=12 => interpolate_on_globe::nearest_12,
+                13..=32 => interpolate_on_globe::nearest_32,
+                33..=MAX_LISTED => interpolate_on_globe::nearest_64,
+                _ => interpolate_on_globe::many,
+            },
+            _ => interpolate_on_globe::many,
         }
     }
 
-    /// Returns the kernel that searches the tree: `in_part` if not all points count, `one_more` if the target leaves
-    /// out one of the points found.
-    pub fn together<'a>(
+    /// Returns the kernel for the plane: `in_part` if not all points count, `one_more` if the target leaves out one of the
+    /// points found.
+    pub fn in_plane<'a>(
         self,
         in_part: bool,
         one_more: bool,
-    ) -> Kernel<interpolate_together::Args<'a>> {
+    ) -> Kernel<interpolate_in_plane::Args<'a>> {
         match self {
-            Self::Nearest(0..=16) if in_part => interpolate_together::part_16,
-            Self::Nearest(_) if in_part => interpolate_together::part_64,
+            Self::Nothing => interpolate_in_plane::many,
+            Self::Nearest(0..=16) if in_part => interpolate_in_plane::part_16,
+            Self::Nearest(_) if in_part => interpolate_in_plane::part_64,
             Self::Nearest(wanted) => match wanted + u32::from(one_more) {
-                0..=8 => interpolate_together::nearest_8,
-                9..=12 => interpolate_together::nearest_12,
-                13..=16 => interpolate_together::nearest_16,
-                17..=32 => interpolate_together::nearest_32,
-                33..=MAX_LISTED => interpolate_together::nearest_64,
-                _ => interpolate_together::part_64,
+                0..=8 => interpolate_in_plane::nearest_8,
+                9..=12 => interpolate_in_plane::nearest_12,
+                13..=16 => interpolate_in_plane::nearest_16,
+                17..=32 => interpolate_in_plane::nearest_32,
+                33..=MAX_LISTED => interpolate_in_plane::nearest_64,
+                _ => interpolate_in_plane::part_64,
             },
-            Self::OfQuadrants(0..=4) => interpolate_together::quadrants_4,
-            Self::OfQuadrants(5..=8) => interpolate_together::quadrants_8,
-            _ => interpolate_together::quadrants_16,
+            Self::OfQuadrants(0..=4) => interpolate_in_plane::quadrants_4,
+            Self::OfQuadrants(5..=8) => interpolate_in_plane::quadrants_8,
+            Self::OfQuadrants(_) => interpolate_in_plane::quadrants_16,
         }
     }
 }

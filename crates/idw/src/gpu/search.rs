@@ -2,11 +2,13 @@
 
 use device_std::warp::SIZE;
 use gpu_core::{Blocks, Column};
-use kernels_rs::idw::neighbours::warp_search::interpolate_together;
-use kernels_rs::idw::neighbours::{Limits, Results, Sorted, Weights, interpolate};
+use kernels_rs::idw::neighbours::globe::interpolate_on_globe;
+use kernels_rs::idw::neighbours::plane::interpolate_in_plane;
+use kernels_rs::idw::neighbours::weighing::Weights;
+use kernels_rs::idw::neighbours::{Limits, Results};
 use kernels_rs::idw::statistic;
-use kernels_rs::rtree::patches::{Patches, threads_of_grid};
 
+use super::index::Trees;
 use super::number::ListKind;
 use super::{Call, Workspace};
 use crate::ground::RADIUS;
@@ -35,7 +37,6 @@ impl Search {
     fn limits(&self, leave_out: bool) -> Limits {
         Limits {
             reach: self.reach,
-            arc: self.arc,
             extent: self.extent,
             ellipse: self.ellipse.map_or([0.0; 3], |e| [e.xx, e.xy, e.yy]),
             leaves_out: leave_out.into(),
@@ -44,7 +45,6 @@ impl Search {
             min_points: self.min_points,
             max_per_quadrant: self.max_per_quadrant,
             min_per_quadrant: self.min_per_quadrant,
-            falls_back: (self.too_few_points == TooFewPoints::Nearest).into(),
         }
     }
 
@@ -86,44 +86,23 @@ impl Call<'_> {
             };
             Columns { values, statistics, targets: self.targets.count }
         };
-        let search = Search::of(self.params);
-        let kept = ListKind::of(self.params);
-        match kept.is_in_tree(self.params) {
-            true => self.search_tree(workspace, &search, kept, exponents, &mut columns)?,
-            false => self.search_cells(&search, kept, exponents, &mut columns)?,
-        }
-        Ok((columns.values, columns.statistics))
-    }
-
-    /// Searches the tree for 32 targets at a time, and once more for those that fall back.
-    fn search_tree<T: Number>(
-        &self,
-        workspace: &mut Workspace,
-        search: &Search,
-        kept: ListKind,
-        exponents: Option<&Column<f64>>,
-        columns: &mut Columns<T>,
-    ) -> Result<()> {
-        let order = self.targets.order_along_curve(workspace)?;
+        let (search, kept) = (Search::of(self.params), ListKind::of(self.params));
+        let order = self.targets.order_of_search(workspace)?;
         let (order, mut too_few) = (order.as_ref(), None);
-        let threads = self.threads();
         if search.too_few_points == TooFewPoints::Nearest {
-            let words = threads.div_ceil(u64::from(SIZE)).next_multiple_of(2);
+            let words = self.targets.threads().div_ceil(u64::from(SIZE)).next_multiple_of(2);
             // SAFETY: each warp of the launch writes its word.
             too_few = Some(unsafe { self.gpu.uninitialized::<u32>(words as usize)? });
         }
-        let together = Together { kept, search, order, exponents };
-        self.launch(together, None, too_few.as_mut(), columns)?;
-        let Some(too_few) = too_few else { return Ok(()) };
-        let search = &search.of_fallback();
-        let kept = ListKind::Nearest(search.max_points);
-        self.launch(Together { kept, search, ..together }, Some(&too_few), None, columns)
-    }
-
-    /// Threads for the patches of the targets.
-    fn threads(&self) -> u64 {
-        let targets = self.targets;
-        targets.grid.map_or(targets.count, |grid| threads_of_grid(grid.width, grid.height))
+        let first = Together { kept, search: &search, order, exponents };
+        self.launch(first, None, too_few.as_mut(), &mut columns)?;
+        // Once more for those that fall back.
+        if let Some(too_few) = too_few {
+            let search = &search.of_fallback();
+            let kept = ListKind::of_nearest(search.max_points);
+            self.launch(Together { kept, search, ..first }, Some(&too_few), None, &mut columns)?;
+        }
+        Ok((columns.values, columns.statistics))
     }
 
     /// Enqueues a search of the tree for all targets, or those that are `wanted`.
@@ -134,64 +113,46 @@ impl Call<'_> {
         too_few: Option<&mut Column<u32>>,
         columns: &mut Columns<T>,
     ) -> Result<()> {
-        let targets = self.targets.argument()?;
-        let in_part = together.search.ellipse.is_some();
-        let kernel = together.kept.together(in_part, self.leave_out);
-        let tree = self.index.tree()?;
-        let arguments = interpolate_together::Args {
-            tree: tree.index.tree(),
-            patches: Patches {
-                x: targets.x,
-                y: targets.y,
-                order: together.order.map(|order| order.input()),
-                count: targets.count,
-                width: targets.width,
-                grid: targets.grid,
-                wanted: wanted.map(|wanted| wanted.input()),
-            },
-            values: self.index.values_as(&tree.values),
-            weights: self.weights(together.exponents),
-            limits: together.search.limits(self.leave_out),
-            results: columns.results(),
-            too_few: too_few.map(|too_few| too_few.output()),
-        };
-        // SAFETY: the columns have the lengths that the kernel needs, and what is read was written before.
+        let (index, trees) = (self.index, self.index.trees()?);
+        let patches = self.targets.patches(together.order, wanted)?;
+        let values = index.values_as(trees.values());
+        let weights = self.weights(together.exponents);
+        let (limits, results) = (together.search.limits(self.leave_out), columns.results());
+        let too_few = too_few.map(Column::output);
+        let threads = self.targets.threads();
+        // SAFETY: the columns have the lengths that the kernels need, and what is read was written before.
         unsafe {
-            let blocks = Blocks::for_each(&kernel, self.threads())?;
-            Ok(self.gpu.enqueue(kernel, blocks, arguments)?)
+            match trees {
+                Trees::Plane(tree, _) => {
+                    let kernel =
+                        together.kept.in_plane(together.search.ellipse.is_some(), self.leave_out);
+                    let arguments = interpolate_in_plane::Args {
+                        tree: tree.tree(),
+                        patches,
+                        values,
+                        weights,
+                        limits,
+                        results,
+                        too_few,
+                    };
+                    self.gpu.enqueue(kernel, Blocks::for_each(&kernel, threads)?, arguments)?;
+                }
+                Trees::Globe(tree, _) => {
+                    let kernel = together.kept.on_globe(self.leave_out);
+                    let arguments = interpolate_on_globe::Args {
+                        tree: tree.tree(),
+                        patches,
+                        values,
+                        weights,
+                        limits,
+                        results,
+                        too_few,
+                    };
+                    self.gpu.enqueue(kernel, Blocks::for_each(&kernel, threads)?, arguments)?;
+                }
+            }
         }
-    }
-
-    /// Searches the cells, for each target by itself.
-    fn search_cells<T: Number>(
-        &self,
-        search: &Search,
-        kept: ListKind,
-        exponents: Option<&Column<f64>>,
-        columns: &mut Columns<T>,
-    ) -> Result<()> {
-        let &Self { index, targets, .. } = self;
-        let (kernel, cells) = (kept.by_cells(), index.cells()?);
-        let arguments = interpolate::Args {
-            sorted: Sorted {
-                plan: index.plan.input(),
-                starts: cells.starts.input(),
-                order: cells.order.input(),
-                places: cells.places.input(),
-            },
-            targets: targets.argument()?,
-            vectors: targets.vectors(),
-            sphere: if index.about.ground.geographic { RADIUS } else { 0.0 },
-            values: index.own_values(),
-            weights: self.weights(exponents),
-            limits: search.limits(self.leave_out),
-            results: columns.results(),
-        };
-        // SAFETY: the index's columns and the targets' have the lengths that the kernel needs.
-        unsafe {
-            let blocks = Blocks::for_each(&kernel, targets.count)?;
-            Ok(self.gpu.enqueue(kernel, blocks, arguments)?)
-        }
+        Ok(())
     }
 
     fn weights<'a>(&self, exponents: Option<&'a Column<f64>>) -> Weights<'a> {
@@ -201,6 +162,7 @@ impl Call<'_> {
             smoothing: params.smoothing * params.smoothing,
             exponent: params.exponent(),
             exponents: exponents.map(|exponents| exponents.input()),
+            globe: if params.geographic { RADIUS } else { 0.0 },
         }
     }
 }

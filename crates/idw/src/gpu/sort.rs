@@ -1,10 +1,10 @@
-//! Places brought into the order of cells or of a curve.
+//! Places brought into the order of a curve.
 
 use device_std::In;
 use gpu_core::{Blocks, Column, Gpu, Slice, SliceMut};
 use gpu_scan::Sort;
-use kernels_rs::idw::index::{find_bulk, gather_column, make_plan, number_on_curve};
-use kernels_rs::idw::plan::Plan;
+use kernels_rs::idw::index::{find_bulk, gather_column, make_curve, number_on_curve};
+use kernels_rs::idw::plan::Curve;
 
 use super::Workspace;
 use crate::Result;
@@ -12,77 +12,57 @@ use crate::Result;
 /// x and y of each of some places: two columns as long as each other.
 pub(super) type Places<'a> = (Slice<'a, f64>, Slice<'a, f64>);
 
-/// A plan in device memory.
-#[derive(Debug)]
-pub(super) struct DevicePlan(Column<u64>);
+/// A curve in device memory.
+struct DeviceCurve(Column<u64>);
 
-impl DevicePlan {
-    pub fn input(&self) -> In<'_, Plan> {
-        // SAFETY: the words are those of one plan.
+impl DeviceCurve {
+    fn input(&self) -> In<'_, Curve> {
+        // SAFETY: the words are those of one curve.
         unsafe { self.0.input().cast() }
     }
 }
 
-const _: () = assert!(size_of::<Plan>().is_multiple_of(8) && align_of::<Plan>() <= 8);
+const _: () = assert!(size_of::<Curve>().is_multiple_of(8) && align_of::<Curve>() <= 8);
 
-/// The plan for places.
-pub(super) fn plan(
-    gpu: &Gpu,
-    (x, y): Places<'_>,
-    extent: [f64; 4],
-    geographic: bool,
-) -> Result<DevicePlan> {
-    let (count, words) = (x.len() as u64, size_of::<Plan>() / 8);
+/// The curve over the bulk of places, within an extent: the least x, the greatest, and likewise of y.
+fn curve(gpu: &Gpu, (x, y): Places<'_>, extent: [f64; 4]) -> Result<DeviceCurve> {
+    let (count, words) = (x.len() as u64, size_of::<Curve>() / 8);
     if count == 0 {
-        return Ok(DevicePlan(gpu.zeroed(words)?));
+        return Ok(DeviceCurve(gpu.zeroed(words)?));
     }
-    // SAFETY: x and y are as long as each other; what is read was written before; the words are those of one plan.
+    // SAFETY: x and y are as long as each other; what is read was written before; the words are those of one curve.
     unsafe {
         let mut bulk = gpu.uninitialized::<f64>(4)?;
-        let mut plan = gpu.uninitialized::<u64>(words)?;
+        let mut curve = gpu.uninitialized::<u64>(words)?;
         let (x, y) = (x.input(), y.input());
         let arguments = find_bulk::Args { x, y, count, extent, bulk: bulk.output() };
         gpu.enqueue(find_bulk, Blocks::x(2), arguments)?;
-        let arguments = make_plan::Args {
-            bulk: bulk.input(),
-            points: count,
-            geographic: u32::from(geographic),
-            plan: plan.output().cast(),
-        };
-        gpu.enqueue(make_plan, Blocks::x(1), arguments)?;
-        Ok(DevicePlan(plan))
+        let arguments = make_curve::Args { bulk: bulk.input(), curve: curve.output().cast() };
+        gpu.enqueue(make_curve, Blocks::x(1), arguments)?;
+        Ok(DeviceCurve(curve))
     }
 }
 
-/// The order of places along the plan's curve, stable.
+/// The order of places along a curve over their bulk within an extent (the least x, the greatest, and likewise of y).
+/// Stable.
 pub(super) fn along_curve(
     workspace: &mut Workspace,
     (x, y): Places<'_>,
-    plan: &DevicePlan,
+    extent: [f64; 4],
 ) -> Result<Column<u32>> {
     let gpu = workspace.gpu().clone();
-    let places = x.len() as u64;
+    let (curve, places) = (curve(&gpu, (x, y), extent)?, x.len() as u64);
     // SAFETY: x and y are as long as each other, and every key is written.
     let keys = unsafe {
         let mut keys = gpu.uninitialized::<u32>(x.len())?;
-        let (x, y, plan) = (x.input(), y.input(), plan.input());
-        let arguments = number_on_curve::Args { x, y, places, plan, keys: keys.output() };
+        let (x, y, curve) = (x.input(), y.input(), curve.input());
+        let arguments = number_on_curve::Args { x, y, places, curve, keys: keys.output() };
         gpu.enqueue(number_on_curve, Blocks::for_each(&number_on_curve, places)?, arguments)?;
         keys
     };
-    by_keys(workspace, &keys, u32::BITS)
-}
-
-/// The order that sorts keys below `2^bits`, stable.
-pub(super) fn by_keys(
-    workspace: &mut Workspace,
-    keys: &Column<u32>,
-    bits: u32,
-) -> Result<Column<u32>> {
     // SAFETY: every index is written.
-    let mut order = unsafe { workspace.gpu().uninitialized::<u32>(keys.len())? };
-    let sort = Sort::ascending().by_bits(0..bits.max(1));
-    gpu_scan::gpu::argsort(workspace, sort, keys, &mut order)?;
+    let mut order = unsafe { gpu.uninitialized::<u32>(x.len())? };
+    gpu_scan::gpu::argsort(workspace, Sort::ascending(), &keys, &mut order)?;
     Ok(order)
 }
 

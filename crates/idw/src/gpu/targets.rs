@@ -4,6 +4,7 @@ use device_std::In;
 use gpu_core::{Blocks, Column, Gpu, GridSpec, Slice};
 use kernels_rs::idw::index::place_on_sphere;
 use kernels_rs::idw::targets::Targets;
+use kernels_rs::rtree::patches::{Patches, threads_of_grid};
 
 use super::sort::{self, Places};
 use super::{DeviceTargets, Workspace};
@@ -12,8 +13,10 @@ use crate::Result;
 /// The targets of a call in device memory.
 pub(super) struct OnDevice<'a> {
     pub count: u64,
-    /// The grid whose cells are the targets, unless these are places.
+    /// The grid whose cells are the targets, unless these are places; in the plane.
     pub grid: Option<GridSpec>,
+    /// Columns of the grid, on the globe too; 0 for places.
+    width: u32,
     /// The caller's places.
     given: Option<Places<'a>>,
     /// Places of our own, in place of the caller's: x of each, then y.
@@ -29,7 +32,8 @@ impl<'a> OnDevice<'a> {
             DeviceTargets::Points { x, y } => (Some((x, y)), None),
             DeviceTargets::Grid(grid) => (None, Some(grid)),
         };
-        let all = Self { count: targets.len(), grid, given, own: None, vectors: None };
+        let width = grid.map_or(0, |grid| grid.width);
+        let all = Self { count: targets.len(), grid, width, given, own: None, vectors: None };
         if !geographic {
             return Ok(all);
         }
@@ -63,13 +67,41 @@ impl<'a> OnDevice<'a> {
         self.vectors.as_ref().map(Column::input)
     }
 
-    /// The order of places along a curve. A grid's cells have none.
+    /// The order of places along a curve. A grid's cells in the plane have none.
     pub fn order_along_curve(&self, workspace: &mut Workspace) -> Result<Option<Column<u32>>> {
         let Some(places) = self.places()? else { return Ok(None) };
-        let gpu = workspace.gpu().clone();
         let everywhere = [f64::MIN, f64::MAX, f64::MIN, f64::MAX];
-        let plan = sort::plan(&gpu, places, everywhere, false)?;
-        Ok(Some(sort::along_curve(workspace, places, &plan)?))
+        Ok(Some(sort::along_curve(workspace, places, everywhere)?))
+    }
+
+    /// The targets as a search takes them: a grid's cells by patches, places in an order.
+    pub fn patches<'b>(
+        &'b self,
+        order: Option<&'b Column<u32>>,
+        wanted: Option<&'b Column<u32>>,
+    ) -> Result<Patches<'b>> {
+        let Targets { x, y, count, grid, .. } = self.argument()?;
+        let (wanted, order) = (wanted.map(Column::input), order.map(Column::input));
+        let mut patches = Patches { x, y, z: None, order, count, width: self.width, grid, wanted };
+        if let Some(vectors) = &self.vectors {
+            let all = sort::columns(vectors, 3)?;
+            [patches.x, patches.y, patches.z] = [0, 1, 2].map(|axis| Some(all[axis].input()));
+        }
+        Ok(patches)
+    }
+
+    /// The order in which a search takes places along a curve. A grid's cells have none.
+    pub fn order_of_search(&self, workspace: &mut Workspace) -> Result<Option<Column<u32>>> {
+        match self.width {
+            0 => self.order_along_curve(workspace),
+            _ => Ok(None),
+        }
+    }
+
+    /// Threads of a search.
+    pub fn threads(&self) -> u64 {
+        let height = self.count.checked_div(self.width.into());
+        height.map_or(self.count, |height| threads_of_grid(self.width, height as u32))
     }
 
     /// The targets in an order, which names each once.
@@ -82,7 +114,7 @@ impl<'a> OnDevice<'a> {
             Some(vectors) => Some(sort::in_order(gpu, order, &sort::columns(vectors, 3)?)?),
             None => None,
         };
-        Ok(Self { own, vectors, given: None, ..*self })
+        Ok(Self { own, vectors, given: None, width: 0, ..*self })
     }
 }
 

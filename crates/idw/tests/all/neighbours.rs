@@ -283,6 +283,41 @@ fn quadrants_on_the_sphere_are_by_longitude_and_latitude() {
 }
 
 #[test]
+fn on_the_sphere_many_neighbours_are_found_in_heaps_and_gaps() {
+    // Heaps around a pole, on the date line and in a town, and points everywhere.
+    let mut cloud = random_cloud(900, [-180.0, -90.0, 180.0, 90.0], 39);
+    let mut random = testing::Random::new(40);
+    for i in 0..600 {
+        let [u, v] = [(); 2].map(|()| random.between(-1.0, 1.0));
+        (cloud.x[i], cloud.y[i]) = match i % 3 {
+            0 => (180.0 * u, 90.0 - 3.0 * v.abs()),
+            1 => (179.5 + 2.0 * u, 10.0 + 2.0 * v),
+            _ => (8.0 + 0.05 * u, 47.0 + 0.05 * v),
+        };
+    }
+    let mut targets = random_cloud(40, [-180.0, -90.0, 180.0, 90.0], 41);
+    for i in 0..20 {
+        (targets.x[i], targets.y[i]) = (cloud.x[7 * i] + 0.01, cloud.y[7 * i] - 0.01);
+    }
+    let nearest = |count: u32| Params::nearest(count).geographic(true);
+    let by_quadrants = |most: u32| Params::default().geographic(true).max_points_per_quadrant(most);
+    for params in [
+        nearest(13),
+        nearest(33),
+        nearest(64),
+        nearest(65),
+        nearest(500),
+        nearest(2000),
+        nearest(70).radius(3e5),
+        by_quadrants(20),
+        by_quadrants(40).max_points(90),
+        nearest(200).radius(2e5).min_points(80).too_few_points(TooFewPoints::Nearest),
+    ] {
+        check(&cloud, &targets, &params, 1e-7);
+    }
+}
+
+#[test]
 fn on_the_sphere_neighbours_lie_beyond_the_date_line_and_the_poles() {
     let cloud = random_cloud(300, [-180.0, -90.0, 180.0, 90.0], 37);
     let mut targets = random_cloud(50, [-180.0, -90.0, 180.0, 90.0], 38);

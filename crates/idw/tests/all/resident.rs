@@ -103,13 +103,15 @@ fn an_index_serves_several_calls_and_refuses_what_it_was_not_made_for() {
     assert_eq!(powers[0], powers[2], "targets on points have their values");
     assert_eq!(run(&near, &Params::nearest(1)).unwrap(), powers[0]);
     assert!(run(&near, &Params::nearest(30)).is_ok() && run(&on_sphere, &sphere).is_ok());
+    // Any number of neighbours, and what lies within a radius.
+    for params in [Params::nearest(65), Params::default().radius(5.0)] {
+        assert_eq!(run(&near, &params).unwrap(), powers[0], "targets on points have their values");
+    }
     for (index, params) in [
         (&all, Params::nearest(3)),
         (&all, Params::default().statistics(true)),
         (&all, Params::default().adaptive(Adaptive::default())),
         (&near, Params::default()),
-        (&near, Params::nearest(65)),
-        (&near, Params::default().radius(5.0)),
         (&all, sphere),
         (&on_sphere, Params::default()),
     ] {

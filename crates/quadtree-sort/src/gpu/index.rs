@@ -6,13 +6,13 @@ use gpu_scan::{Key, Scan, Sort, Sum};
 use kernels_rs::quadtree::{self, GATHERED, Place};
 use kernels_rs::rtree::layout::Layout;
 use kernels_rs::rtree::{
-    Curve, Places, Targets, Tree, bound_boxes, bound_points, count_crowded, find_codes,
+    Curve, Level, Places, Targets, Tree, bound_boxes, bound_points, count_crowded, find_codes,
     find_finer_cells, find_long_codes, find_nearest, mark_steps, write_ranks,
 };
 
 use super::queries::{DeviceNeighbours, places};
 use super::{Coordinate, DeviceQuadtree, Workspace, bounds};
-use crate::index::{check_bounds, is_crowded, sides};
+use crate::index::{check_bounds, corners, is_crowded, sides};
 use crate::queries::{NONE, check_k};
 use crate::{Index, Result};
 
@@ -24,7 +24,7 @@ pub struct DeviceIndex<T: Coordinate> {
     x: Column<T>,
     y: Column<T>,
     order: Column<u32>,
-    boxes: Column<[T; 4]>,
+    boxes: Column<[[T; 2]; 2]>,
     layout: Layout,
     bounds: Bounds,
 }
@@ -144,7 +144,7 @@ impl<T: Coordinate> AlongCurve<T> {
             let index = DeviceIndex::over(&gpu, nothing, bounds)?;
             return Ok(Self { index, bad, crowded: gpu.zeroed(1)?, pairs: gpu.zeroed(0)? });
         }
-        let places = Places { x: x.input(), y: y.input(), len: len as u32 };
+        let places = plane(x, y);
         // SAFETY: lengths are as the kernels need them, and each column is written before it is read.
         unsafe {
             let (mut codes, mut pairs) =
@@ -203,7 +203,7 @@ fn in_order<C: Key, T: Coordinate + count_crowded::Instance<C>>(
         drop(codes);
         let (x, y) = gather(&gpu, &order, pairs)?;
         let arguments = count_crowded::Args {
-            places: Places { x: x.input(), y: y.input(), len: len as u32 },
+            places: plane((&x).into(), (&y).into()),
             codes: sorted.input(),
             crowded: crowded.output(),
         };
@@ -240,6 +240,17 @@ fn gather<T: Coordinate>(
     }
 }
 
+/// Places in the plane as kernels take them.
+fn plane<'a, T: Coordinate>(x: Slice<'a, T>, y: Slice<'a, T>) -> Places<'a, T> {
+    Places { x: x.input(), y: y.input(), z: None, len: x.len() as u32 }
+}
+
+/// A level of boxes, and where the boxes around their runs go.
+pub(super) fn level_of(layout: &Layout, level: usize) -> Level {
+    let (first, parents) = (layout.starts[level], layout.starts[level + 1]);
+    Level { first, len: layout.counts[level], parents }
+}
+
 /// The columns and rows of points among those of the finer curve.
 fn finer_cells<T: Coordinate>(
     gpu: &Gpu,
@@ -251,7 +262,7 @@ fn finer_cells<T: Coordinate>(
     unsafe {
         let (mut columns, mut rows) = (gpu.uninitialized(x.len())?, gpu.uninitialized(x.len())?);
         let arguments = find_finer_cells::Args {
-            places: Places { x: x.input(), y: y.input(), len: x.len() as u32 },
+            places: plane(x, y),
             curve: Curve::over(sides(bounds)),
             columns: columns.output(),
             rows: rows.output(),
@@ -316,9 +327,9 @@ impl<T: Coordinate> DeviceIndex<T> {
     ) -> Result<Self> {
         let layout = Layout::new(order.len() as u32);
         // Zeros stand between the levels, so that copies read nothing that nobody wrote.
-        let mut boxes = gpu.zeroed::<[T; 4]>(layout.total as usize)?;
+        let mut boxes = gpu.zeroed::<[[T; 2]; 2]>(layout.total as usize)?;
         if !order.is_empty() {
-            let places = Places { x: x.input(), y: y.input(), len: order.len() as u32 };
+            let places = plane((&x).into(), (&y).into());
             let arguments = bound_points::Args { places, boxes: boxes.output() };
             let kernel = <T as bound_points::Instance>::KERNEL;
             let blocks = Blocks::for_each(&kernel, order.len() as u64)?;
@@ -326,12 +337,8 @@ impl<T: Coordinate> DeviceIndex<T> {
             unsafe { gpu.enqueue(kernel, blocks, arguments)? };
         }
         for level in 0..layout.top as usize {
-            let arguments = bound_boxes::Args {
-                boxes: boxes.output(),
-                first: layout.starts[level],
-                len: layout.counts[level],
-                parents: layout.starts[level + 1],
-            };
+            let arguments =
+                bound_boxes::Args { boxes: boxes.output(), level: level_of(&layout, level) };
             let kernel = <T as bound_boxes::Instance>::KERNEL;
             let blocks = Blocks::for_each(&kernel, layout.counts[level].into())?;
             // SAFETY: the levels lie apart, and the next has a box for each run of this one's.
@@ -353,6 +360,11 @@ impl<T: Coordinate> DeviceIndex<T> {
     /// The indices of the points, as given, in the order of the index.
     pub fn order(&self) -> &Column<u32> {
         &self.order
+    }
+
+    /// As [`order`](Self::order), without the rest of the index.
+    pub(super) fn into_order(self) -> Column<u32> {
+        self.order
     }
 
     /// The number of points.
@@ -379,7 +391,8 @@ impl<T: Coordinate> DeviceIndex<T> {
             Ok(column.to_host()?.into_iter().map(Place::widened).collect())
         };
         let boxes = self.boxes.to_host()?;
-        let boxes = boxes.into_iter().map(|sides| sides.map(Place::widened)).collect();
+        let boxes =
+            boxes.into_iter().map(|corners| corners.map(|c| c.map(Place::widened))).collect();
         let (x, y, order) = (widened(&self.x)?, widened(&self.y)?, self.order.to_host()?);
         Ok(Index { x, y, order, boxes, layout: self.layout, bounds: self.bounds })
     }
@@ -387,18 +400,18 @@ impl<T: Coordinate> DeviceIndex<T> {
     /// The index as an argument of kernels.
     #[doc(hidden)]
     pub fn tree(&self) -> Tree<'_, T> {
-        let Layout { counts, starts, top, roots, .. } = self.layout;
+        let Layout { starts, top, roots, .. } = self.layout;
         Tree {
             x: self.x.input(),
             y: self.y.input(),
+            z: None,
             order: self.order.input(),
             points: self.len() as u32,
             boxes: self.boxes.input(),
-            counts,
             starts,
             top,
             roots,
-            extent: sides(self.bounds),
+            extent: corners(self.bounds),
         }
     }
 }
@@ -524,7 +537,7 @@ pub fn order_of_places<T: Coordinate>(
         let (mut codes, mut order) =
             (gpu.uninitialized::<u32>(len)?, gpu.uninitialized::<u32>(len)?);
         let arguments = find_codes::Args {
-            places: Places { x: x.input(), y: y.input(), len: len as u32 },
+            places: plane(x, y),
             curve: Curve::over(sides(index.bounds)),
             codes: codes.output(),
             pairs: None,

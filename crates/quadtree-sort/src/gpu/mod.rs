@@ -38,6 +38,7 @@ mod baselines;
 mod bounds;
 mod build;
 mod coordinate;
+mod globe;
 pub(crate) mod host;
 mod index;
 mod nodes;
@@ -54,6 +55,8 @@ use crate::tree::Quadtree;
 use crate::{MAX_POINTS, Params, Result};
 use build::{Call, Share};
 pub use coordinate::Coordinate;
+#[doc(hidden)]
+pub use globe::{GlobeIndex, globe_index, order_on_globe};
 #[doc(hidden)]
 pub use index::order_of_places;
 pub use index::{DeviceIndex, index, index_unchecked, nearest, nearest_in_order, nearest_of_own};

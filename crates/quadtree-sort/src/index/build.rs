@@ -80,25 +80,28 @@ fn ranks(column: &[f64]) -> Result<Vec<u32>> {
     Ok(ranks)
 }
 
+/// A box: its least corner, then its greatest.
+type Corners = [[f64; 2]; 2];
+
 /// The boxes of all levels.
-fn boxes(x: &[f64], y: &[f64], layout: Layout) -> Result<Vec<[f64; 4]>> {
-    let mut boxes = host_memory::filled([0.0; 4], layout.total as usize)?;
+fn boxes(x: &[f64], y: &[f64], layout: Layout) -> Result<Vec<Corners>> {
+    let mut boxes = host_memory::filled([[0.0; 2]; 2], layout.total as usize)?;
     let (leaves, mut above) =
         boxes.split_at_mut(layout.starts.get(1).map_or(0, |_| first_end(layout)));
     let leaves = &mut leaves[..layout.counts[0] as usize];
     parallel::for_each(leaves, BOXES, |leaf, bounds| {
         let places = leaf * LEAF..x.len().min((leaf + 1) * LEAF);
-        let around = places.clone().map(|i| [x[i], y[i], x[i], y[i]]).reduce(joined);
+        let around = places.clone().map(|i| [[x[i], y[i]]; 2]).reduce(joined);
         *bounds = around.unwrap_or_default();
         let first = places.start;
         let repeats = first >= MAX_REPEATED as usize
             && (first - MAX_REPEATED as usize..places.end)
                 .all(|i| (x[i], y[i]) == (x[first], y[first]));
         if repeats {
-            bounds[3] = f64::NAN;
+            bounds[1][1] = f64::NAN;
         }
     });
-    let mut below: &[[f64; 4]] = leaves;
+    let mut below: &[Corners] = leaves;
     for level in 1..=layout.top as usize {
         let room = layout.counts[level].div_ceil(FANOUT) * FANOUT;
         let (this, rest) = std::mem::take(&mut above).split_at_mut(room as usize);
@@ -118,6 +121,6 @@ fn first_end(layout: Layout) -> usize {
 }
 
 /// The box around two.
-fn joined(a: [f64; 4], b: [f64; 4]) -> [f64; 4] {
-    [a[0].min(b[0]), a[1].min(b[1]), a[2].max(b[2]), a[3].max(b[3])]
+fn joined(a: Corners, b: Corners) -> Corners {
+    [[0, 1].map(|axis| a[0][axis].min(b[0][axis])), [0, 1].map(|axis| a[1][axis].max(b[1][axis]))]
 }

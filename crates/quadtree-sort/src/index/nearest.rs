@@ -89,8 +89,8 @@ impl Search<'_> {
     /// The squared distance of a box; infinite for one that is passed over. Without a branch, so that the distances of
     /// several boxes are computed side by side.
     #[inline(always)]
-    fn gap(&self, bounds: [f64; 4]) -> f64 {
-        let [west, south, east, north] = bounds;
+    fn gap(&self, bounds: [[f64; 2]; 2]) -> f64 {
+        let [[west, south], [east, north]] = bounds;
         let is_hidden = is_repeated(bounds);
         let north = if is_hidden { south } else { north };
         let [x, y] = self.place;

@@ -2,7 +2,7 @@
 
 use device_std::{In, Out, arguments, math};
 
-use super::search::Search;
+use super::weighing::Weighing;
 use crate::idw::statistic;
 
 /// The values of the points.
@@ -63,17 +63,19 @@ pub trait Neighbours {
     /// Whether there are at least as many as are wanted.
     fn are_enough(&self) -> bool;
 
-    /// Shows the squared distance and number of each neighbour, nearest first; of equal distances the lower index comes
-    /// first.
+    /// The squared distance of the nearest, if the visit does not begin with it.
+    fn nearest(&self) -> Option<f64>;
+
+    /// Shows the squared distance and position of each neighbour: in one order, whatever the group.
     ///
     /// # Safety
-    /// The neighbours lie where their fields say.
+    /// The whole warp comes to the same call. The neighbours lie where their fields say.
     unsafe fn visit(&self, see: impl FnMut(f64, u32));
 }
 
 /// The sums over a target's neighbours.
 #[derive(Clone, Copy)]
-pub(super) struct Sums {
+struct Sums {
     count: f64,
     values: f64,
     squares: f64,
@@ -134,7 +136,8 @@ impl Results<'_> {
         self.statistics_f32.is_some() || self.statistics_f64.is_some()
     }
 
-    /// Writes values, and statistics, from a target's neighbours, added in their order.
+    /// Writes values, and statistics, of a lane's target from its neighbours, added in their order. A lane without a target
+    /// writes nothing.
     ///
     /// # Safety
     /// As [`Neighbours::visit`].
@@ -142,8 +145,8 @@ impl Results<'_> {
     pub unsafe fn interpolate(
         &self,
         values: &Values<'_>,
-        search: &Search,
-        target: u64,
+        weighing: &Weighing,
+        target: Option<u64>,
         neighbours: &impl Neighbours,
     ) {
         // SAFETY: the neighbours may be visited, as the caller says.
@@ -152,14 +155,19 @@ impl Results<'_> {
                 let [offset, _, _] = values.range(0);
                 let mut statistics = Sums::EMPTY;
                 neighbours.visit(|squared, point| {
-                    let distance = math::sqrt(search.on_ground(squared));
+                    let distance = math::sqrt(weighing.on_ground(squared));
                     statistics.add(values.get(0, point), offset, distance);
                 });
-                statistics.write(offset, target, self);
+                if let Some(target) = target {
+                    statistics.write(offset, target, self);
+                }
             }
             let mut v = 0;
             while v < values.columns {
-                self.put(v, target, interpolate_one(values, search, neighbours, v));
+                let value = interpolate_one(values, weighing, neighbours, v);
+                if let Some(target) = target {
+                    self.put(v, target, value);
+                }
                 v += 1;
             }
         }
@@ -192,39 +200,41 @@ impl Results<'_> {
 #[inline(always)]
 unsafe fn interpolate_one(
     values: &Values<'_>,
-    search: &Search,
+    weighing: &Weighing,
     neighbours: &impl Neighbours,
     v: u32,
 ) -> f64 {
     let [range_offset, low, high] = values.range(v);
-    let (mut sum, mut weights, mut offset) = (0.0, 0.0, range_offset);
-    // The squared distance of the nearest neighbour, with which the walk begins.
-    let (mut nearest, mut coincident) = (-1.0, false);
+    let (mut sum, mut weights) = (0.0, 0.0);
+    // The smoothed square of the nearest neighbour, once it is known.
+    let mut nearest = neighbours.nearest().map_or(-1.0, |squared| weighing.smoothed(squared));
+    let mut coincident = weighing.is_exact(nearest);
     // SAFETY: the neighbours may be visited, as the caller says.
     unsafe {
         neighbours.visit(|squared, point| {
             // Read before its weight is computed, which takes as long.
             let value = values.get(v, point);
             if nearest < 0.0 {
-                nearest = search.smoothed(squared);
-                coincident = search.is_exact(nearest);
-                offset = if coincident { 0.0 } else { range_offset };
+                nearest = weighing.smoothed(squared);
+                coincident = weighing.is_exact(nearest);
             }
+            let offset = if coincident { 0.0 } else { range_offset };
             let weight = if coincident {
                 (squared == 0.0) as u32 as f64
             } else {
-                search.weight(squared, nearest)
+                weighing.weight(squared, nearest)
             };
             weights += weight;
             sum += weight * (value - offset);
         });
     }
+    let offset = if coincident { 0.0 } else { range_offset };
     let value = mean(offset, sum, weights, low, high);
     if neighbours.are_enough() { value } else { f64::NAN }
 }
 
 /// The value from its sums, between the lowest and the highest.
 #[inline(always)]
-pub(super) fn mean(offset: f64, sum: f64, weight: f64, low: f64, high: f64) -> f64 {
+fn mean(offset: f64, sum: f64, weight: f64, low: f64, high: f64) -> f64 {
     if weight > 0.0 { f64::min(f64::max(offset + sum / weight, low), high) } else { f64::NAN }
 }

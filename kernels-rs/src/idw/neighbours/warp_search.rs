@@ -1,79 +1,58 @@
-//! Neighbours of 32 targets that lie side by side, in the plane. A warp walks down the R-tree of the points once for
-//! all of them: [`rtree`](crate::rtree).
+//! Neighbours of 32 targets that lie side by side. A warp walks down the R-tree of the points once for all of them:
+//! [`rtree`](crate::rtree).
 //!
 //! 1. Each lane's lists fill with the nearest points, of all or of each quadrant: [`Few`]. If only points of an ellipse
-//!    count, or quadrants are separate, [`InEllipse`] assigns the points.
+//!    count, or quadrants are separate, a [`Part`] assigns the points.
 //! 2. The lists are cut to the reach and, with quadrants, by turns.
 //! 3. Values are added nearest first.
 //!
 //! Targets with too few neighbours may fall back on the nearest ones, however far. The kernel marks these targets, and
 //! a second launch takes them alone.
 
-use device_std::{Out, kernel, thread, warp};
+use core::marker::PhantomData;
 
-#[cfg(not(target_arch = "nvptx64"))]
-use super::MODULE;
+use device_std::{Out, thread, warp};
+
+use super::Limits;
 use super::results::{Neighbours, Results, Values};
 use super::turns::{by_turns, fewer, total};
-use super::{Limits, Weights};
-use crate::rtree::choice::{All, InEllipse, NONE};
+use super::weighing::Weights;
+use crate::rtree::choice::{All, Choice, NONE};
 use crate::rtree::descent::{Tree, squared};
 use crate::rtree::few::Few;
 use crate::rtree::group::Group;
-use crate::rtree::list::{BLOCK, bytes_of_block, is_before};
+use crate::rtree::list::{bytes_of_block, is_before};
 use crate::rtree::patches::{Patches, Target};
 
 /// The most neighbours of a target.
 pub const MAX_LISTED: u32 = 64;
 
-/// The most neighbours of each quadrant.
-pub const MAX_OF_QUADRANT: u32 = MAX_LISTED / 4;
-
-/// Interpolates over the nearest points of each target, in the plane. `too_few` has a word for each warp of the launch;
-/// a bit of the word tells that the lane's target has too few neighbours. Without `too_few` these targets get no value.
-/// An instance's name says how many points of a target it takes at most. `nearest` takes them from all points, and one
-/// fewer if a point is left out; `part` from those in an ellipse; `quadrants` from each quadrant. Grid: a thread for
-/// each target of the patches.
+/// Interpolates at the targets of a warp.
 ///
 /// # Safety
-/// The tree is complete and has points; the values are those of its points. The patches' columns have `count` elements,
-/// and their order names as many. `wanted` and `too_few` have a word for each warp. Results have a row for each column
-/// of values and statistic.
-#[kernel(block = BLOCK, shared = <F as Finder>::SHARED, instances(
-    nearest_8: <Nearest<8, 9>>, resident = 16, spills = 300;
-    nearest_12: <Nearest<12, 13>>, resident = 16, spills = 300;
-    nearest_16: <Nearest<16, 17>>, resident = 16, spills = 300;
-    nearest_32: <Nearest<32, 33>>, resident = 8, spills = 200;
-    nearest_64: <Nearest<64, 65>>, resident = 5, spills = 300;
-    part_16: <InPart<16, 17, 1, 16>>, resident = 10, spills = 200;
-    part_64: <InPart<64, 65, 1, 64>>;
-    quadrants_4: <InPart<4, 5, 4, 16>>, resident = 10, spills = 240;
-    quadrants_8: <InPart<8, 9, 4, 32>>, resident = 8, spills = 200;
-    quadrants_16: <InPart<16, 17, 4, 64>>;
-))]
-pub unsafe fn interpolate_together<F: Finder>(
-    tree: Tree<'_, f64>,
-    patches: Patches<'_>,
-    values: Values<'_>,
-    weights: Weights<'_>,
-    limits: Limits,
-    results: Results<'_>,
+/// The whole warp comes to the same call; the rest as for the kernels of [`plane`](super::plane) and [`globe`](super::globe).
+#[inline(always)]
+pub unsafe fn interpolate<F: Finder<D>, const D: usize>(
+    tree: &Tree<'_, f64, D>,
+    patches: &Patches<'_>,
+    values: &Values<'_>,
+    weights: &Weights<'_>,
+    limits: &Limits,
+    results: &Results<'_>,
     too_few: Option<Out<'_, u32>>,
 ) {
     let given = patches.target();
-    let target = given.unwrap_or(Target { index: 0, place: [f64::NAN; 2] });
+    let target = given.unwrap_or(Target { index: 0, place: [f64::NAN; D] });
     let is_place = target.is_place();
-    // SAFETY: the whole warp comes here; the rest is passed on to the caller.
+    // SAFETY: passed on to the caller.
     unsafe {
         let mut is_too_few = false;
         if let Some(group) = Group::new(target.place, is_place, tree.extent) {
-            let found = F::find(&tree, &group, &target, is_place, &limits);
+            let found = F::find(tree, &group, &target, is_place, limits);
             is_too_few = is_place && too_few.is_some() && !found.are_enough();
-            if is_place && !is_too_few {
-                let mut search = limits.search();
-                weights.weigh(&mut search, target.index);
-                results.interpolate(&values, &search, target.index, &found);
-            }
+            let writes = is_place && !is_too_few;
+            let weighing = weights.of_target(target.index, D > 2);
+            results.interpolate(values, &weighing, writes.then_some(target.index), &found);
         }
         if given.is_some() && !is_place {
             results.put_nothing(values.columns, target.index);
@@ -88,7 +67,7 @@ pub unsafe fn interpolate_together<F: Finder>(
 }
 
 /// How a warp finds neighbours.
-pub trait Finder {
+pub trait Finder<const D: usize> {
     /// Bytes of shared memory of a block.
     const SHARED: u32;
 
@@ -100,33 +79,45 @@ pub trait Finder {
     /// # Safety
     /// The whole warp comes to the same call; the tree is whole and has points.
     unsafe fn find<'a>(
-        tree: &'a Tree<'a, f64>,
-        group: &Group,
-        target: &Target,
+        tree: &'a Tree<'a, f64, D>,
+        group: &'a Group<D>,
+        target: &Target<D>,
         is_place: bool,
         limits: &Limits,
     ) -> Self::Entries<'a>;
 }
 
+/// The points that count for a target within limits.
+pub trait Part<const D: usize>: Choice<1, D> + Choice<4, D> {
+    /// The part of a target.
+    fn of(target: &Target<D>, group: &Group<D>, limits: &Limits) -> Self;
+}
+
+/// The point that a target leaves out, or [`NONE`].
+#[inline(always)]
+pub fn except<const D: usize>(target: &Target<D>, limits: &Limits) -> u32 {
+    if limits.leaves_out != 0 { target.index as u32 } else { NONE }
+}
+
 /// At most the `K` nearest of all points; `L` is `K + 1`.
 pub struct Nearest<const K: usize, const L: usize>;
 
-impl<const K: usize, const L: usize> Finder for Nearest<K, L> {
-    const SHARED: u32 = bytes_of_block::<K>();
+impl<const K: usize, const L: usize, const D: usize> Finder<D> for Nearest<K, L> {
+    const SHARED: u32 = bytes_of_block::<K, D>();
 
-    type Entries<'a> = Entries<'a, K, L, 1, K>;
+    type Entries<'a> = Entries<'a, K, L, 1, K, D>;
 
     #[inline(always)]
     unsafe fn find<'a>(
-        tree: &'a Tree<'a, f64>,
-        group: &Group,
-        target: &Target,
+        tree: &'a Tree<'a, f64, D>,
+        group: &'a Group<D>,
+        target: &Target<D>,
         is_place: bool,
         limits: &Limits,
-    ) -> Entries<'a, K, L, 1, K> {
+    ) -> Entries<'a, K, L, 1, K, D> {
         // One more, in case it is the one to leave out.
         let most = limits.max_points + u32::from(limits.leaves_out != 0);
-        let except = if limits.leaves_out != 0 { target.index as u32 } else { NONE };
+        let except = except(target, limits);
         let mut lists = Few::new(target.place, if is_place { most } else { 0 });
         // SAFETY: passed on to the caller.
         unsafe {
@@ -136,31 +127,30 @@ impl<const K: usize, const L: usize> Finder for Nearest<K, L> {
     }
 }
 
-/// At most the `K` nearest points of an ellipse, of all or of each quadrant, without one point that is left out.
-pub struct InPart<const K: usize, const L: usize, const LISTS: usize, const SLOTS: usize>;
+/// At most the `K` nearest points of a part, of all or of each quadrant.
+pub struct InPart<P, const K: usize, const L: usize, const LISTS: usize, const SLOTS: usize>(
+    PhantomData<P>,
+);
 
-impl<const K: usize, const L: usize, const LISTS: usize, const SLOTS: usize> Finder
-    for InPart<K, L, LISTS, SLOTS>
+impl<P, const K: usize, const L: usize, const LISTS: usize, const SLOTS: usize, const D: usize>
+    Finder<D> for InPart<P, K, L, LISTS, SLOTS>
+where
+    P: Part<D> + Choice<LISTS, D> + 'static,
 {
-    const SHARED: u32 = bytes_of_block::<SLOTS>();
+    const SHARED: u32 = bytes_of_block::<SLOTS, D>();
 
-    type Entries<'a> = Entries<'a, K, L, LISTS, SLOTS>;
+    type Entries<'a> = Entries<'a, K, L, LISTS, SLOTS, D>;
 
     #[inline(always)]
     unsafe fn find<'a>(
-        tree: &'a Tree<'a, f64>,
-        group: &Group,
-        target: &Target,
+        tree: &'a Tree<'a, f64, D>,
+        group: &'a Group<D>,
+        target: &Target<D>,
         is_place: bool,
         limits: &Limits,
-    ) -> Entries<'a, K, L, LISTS, SLOTS> {
+    ) -> Entries<'a, K, L, LISTS, SLOTS, D> {
         let most = if is_place { limits.of_list() } else { 0 };
-        let part = InEllipse {
-            place: target.place,
-            ellipse: limits.ellipse,
-            extent: limits.extent.map(|along| group.reach_along(along)),
-            except: if limits.leaves_out != 0 { target.index as u32 } else { NONE },
-        };
+        let part = P::of(target, group, limits);
         let mut lists = Few::new(target.place, most);
         let widest = limits.widest();
         // SAFETY: passed on to the caller.
@@ -172,9 +162,16 @@ impl<const K: usize, const L: usize, const LISTS: usize, const SLOTS: usize> Fin
 }
 
 /// The neighbours of a lane's target: the first entries of its lists.
-pub struct Entries<'a, const K: usize, const L: usize, const LISTS: usize, const SLOTS: usize> {
-    tree: &'a Tree<'a, f64>,
-    lists: Few<K, L, LISTS, SLOTS>,
+pub struct Entries<
+    'a,
+    const K: usize,
+    const L: usize,
+    const LISTS: usize,
+    const SLOTS: usize,
+    const D: usize,
+> {
+    tree: &'a Tree<'a, f64, D>,
+    lists: Few<K, L, LISTS, SLOTS, D>,
     /// How many entries of each list count.
     taken: [u32; 4],
     /// The index of a point that does not count, or [`NONE`].
@@ -182,8 +179,8 @@ pub struct Entries<'a, const K: usize, const L: usize, const LISTS: usize, const
     are_enough: bool,
 }
 
-impl<'a, const K: usize, const L: usize, const LISTS: usize, const SLOTS: usize>
-    Entries<'a, K, L, LISTS, SLOTS>
+impl<'a, const K: usize, const L: usize, const LISTS: usize, const SLOTS: usize, const D: usize>
+    Entries<'a, K, L, LISTS, SLOTS, D>
 {
     /// Takes the neighbours within reach. A point can be left out only if there is one list.
     ///
@@ -191,8 +188,8 @@ impl<'a, const K: usize, const L: usize, const LISTS: usize, const SLOTS: usize>
     /// The lists are those of a search in this tree.
     #[inline(always)]
     unsafe fn new(
-        tree: &'a Tree<'a, f64>,
-        lists: Few<K, L, LISTS, SLOTS>,
+        tree: &'a Tree<'a, f64, D>,
+        lists: Few<K, L, LISTS, SLOTS, D>,
         limits: &Limits,
         except: u32,
     ) -> Self {
@@ -227,15 +224,21 @@ impl<'a, const K: usize, const L: usize, const LISTS: usize, const SLOTS: usize>
     }
 }
 
-impl<const K: usize, const L: usize, const LISTS: usize, const SLOTS: usize> Neighbours
-    for Entries<'_, K, L, LISTS, SLOTS>
+impl<const K: usize, const L: usize, const LISTS: usize, const SLOTS: usize, const D: usize>
+    Neighbours for Entries<'_, K, L, LISTS, SLOTS, D>
 {
     #[inline(always)]
     fn are_enough(&self) -> bool {
         self.are_enough
     }
 
-    /// Merges the lists.
+    /// The visit begins with it.
+    #[inline(always)]
+    fn nearest(&self) -> Option<f64> {
+        None
+    }
+
+    /// Nearest first; of equal distances the lower index comes first. Merges the lists.
     #[inline(always)]
     unsafe fn visit(&self, mut see: impl FnMut(f64, u32)) {
         let &Self { tree, lists, taken, except, .. } = self;

@@ -12,7 +12,7 @@ use super::within;
 use crate::idw::part::Weight;
 use crate::idw::points::Points;
 use crate::idw::targets::Targets;
-use crate::idw::weights::Weighting;
+use crate::idw::weights::{Weighting, any_power};
 
 /// Threads of a block.
 pub const RESCUE_BLOCK: u32 = 256;
@@ -90,7 +90,7 @@ impl<T: Real> Rescue<'_, T> {
         while i < n {
             let square = self.squared(listed.place, i);
             let mut weight = if nearest > 0.0 {
-                (listed.exponent * (square / nearest).log2()).exp2()
+                any_power(square / nearest, listed.exponent)
             } else {
                 (square == 0.0) as u32 as f64
             };

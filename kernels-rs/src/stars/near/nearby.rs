@@ -82,7 +82,7 @@ impl Nearby {
         is_there: bool,
         room: Shared,
     ) -> Self {
-        let free = window.room_around(group.x, group.y);
+        let free = window.room_around(group.place[0], group.place[1]);
         // A circle around the site that lies in the window and holds about `WANTED` sites.
         let most = window.area_of_site() * (WANTED * core::f32::consts::FRAC_1_PI);
         let mut squared = if is_there { f32::min(free * free, most) } else { 0.0 };
@@ -119,7 +119,7 @@ impl Nearby {
         unsafe {
             while i < vector::unknown(window.count) {
                 let [x, y] = window.site(i);
-                if group.squared(x, y) <= squared {
+                if group.squared([x, y]) <= squared {
                     if window.number(i) == site {
                         self.own = i;
                     } else {
@@ -158,7 +158,7 @@ impl Nearby {
             while slot < vector::unknown(self.count) {
                 let site = self.site(slot);
                 let [x, y] = window.site(site);
-                let squared = group.squared(x, y);
+                let squared = group.squared([x, y]);
                 next = f32::min(next, f32::max(squared, least));
                 found = if squared < least { site } else { found };
                 least = f32::min(least, squared);
@@ -180,7 +180,7 @@ impl Nearby {
             while slot < vector::unknown(self.count) {
                 let site = self.site(slot);
                 let [x, y] = window.site(site);
-                if group.squared(x, y) <= limit && site != found {
+                if group.squared([x, y]) <= limit && site != found {
                     let other = see(site);
                     let places = || {
                         [lane.place, window.place(lane.tree, site), window.place(lane.tree, found)]
@@ -262,7 +262,7 @@ impl Nearby {
         unsafe {
             let site = self.site(slot);
             let [x, y] = lane.window.site(site);
-            (site, [x - lane.group.x, y - lane.group.y])
+            (site, [x - lane.group.place[0], y - lane.group.place[1]])
         }
     }
 }

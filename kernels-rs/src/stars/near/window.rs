@@ -16,7 +16,7 @@ use device_std::{math, vector, warp};
 use super::reach::{Chord, Least};
 use crate::rtree::Tree;
 use crate::rtree::descent::{Visitor, walk};
-use crate::rtree::group::Group;
+use crate::rtree::group::{Bounds, Group};
 use crate::rtree::layout::FANOUT;
 use crate::stars::predicates::Place;
 use crate::stars::rough::NONE;
@@ -81,7 +81,7 @@ impl Window {
     /// The whole warp comes to the same call; the shared memory is its own.
     #[inline(always)]
     pub unsafe fn around(tree: &Tree<'_, f64>, group: &Group, room: Shared) -> Self {
-        let [west, south, east, north] = group.bounds();
+        let [[west, south], [east, north]] = group.bounds();
         let (width, height) = (east - west, north - south);
         // The mean distance of the warp's sites: the root of the area of one.
         let mean = math::sqrt_f32(width * height * (1.0 / FANOUT as f32));
@@ -215,14 +215,14 @@ impl Visitor<f64> for Window {
     }
 
     #[inline(always)]
-    fn wants(&self, _: &Group, [west, south, east, north]: [f32; 4]) -> bool {
+    fn wants(&self, _: &Group, [[west, south], [east, north]]: Bounds<f32, 2>) -> bool {
         let own = self.bounds;
         west <= own[2] && east >= own[0] && south <= own[3] && north >= own[1]
     }
 
     #[inline(always)]
     unsafe fn visit(&mut self, tree: &Tree<'_, f64>, group: &Group, leaf: u32) {
-        let (is_there, x, y) = tree.point(group, leaf);
+        let (is_there, [x, y]) = tree.point(group, leaf);
         let is_inside = is_there && self.room_around(x, y) >= 0.0;
         // SAFETY: passed on to the caller; the lanes write different elements.
         unsafe {

@@ -16,6 +16,7 @@
 
 use device_std::{math, vector, warp};
 
+use crate::rtree::group::Bounds;
 use crate::stars::angles::{square, way};
 use crate::stars::circle::{Circle, ROUNDING};
 use crate::stars::predicates::{Decide, Decided, Place, Quick, Seen, is_before};
@@ -27,7 +28,7 @@ pub const DONE: u32 = u32::MAX;
 /// A search: it wants boxes that may hold a better site, and tests sites. Its answer is the same in all lanes.
 pub trait Visitor {
     /// Whether a box may hold a site that counts.
-    fn wants(&self, bounds: [f64; 4]) -> bool;
+    fn wants(&self, bounds: Bounds<f64, 2>) -> bool;
 
     /// Tests sites; this lane has one if `is_there`. Returns whether fewer boxes are wanted now.
     ///
@@ -59,7 +60,7 @@ pub fn rank(number: f64) -> u32 {
 
 /// The squared distance between a place and a box.
 #[inline(always)]
-pub fn squared(at: Place, [west, south, east, north]: [f64; 4]) -> f64 {
+pub fn squared(at: Place, [[west, south], [east, north]]: Bounds<f64, 2>) -> f64 {
     let x = f64::max(f64::max(west - at[0], at[0] - east), 0.0);
     let y = f64::max(f64::max(south - at[1], at[1] - north), 0.0);
     x * x + y * y
@@ -134,7 +135,7 @@ impl<D: Decide> Visitor for Nearest<D> {
     }
 
     #[inline(always)]
-    fn wants(&self, bounds: [f64; 4]) -> bool {
+    fn wants(&self, bounds: Bounds<f64, 2>) -> bool {
         squared(self.at, bounds) <= self.squared && !self.is_undecided
     }
 
@@ -253,10 +254,10 @@ impl<D: Decide> Visitor for Apex<D> {
     }
 
     #[inline(always)]
-    fn wants(&self, [west, south, east, north]: [f64; 4]) -> bool {
+    fn wants(&self, [[west, south], [east, north]]: Bounds<f64, 2>) -> bool {
         let ([from, to], [x, y]) = (self.edge, self.way);
         let o = self.origin();
-        let seen = [west - o[0], south - o[1], east - o[0], north - o[1]];
+        let seen = [[west - o[0], south - o[1]], [east - o[0], north - o[1]]];
         // The corner of the box that lies farthest to the left of the edge: if it is not on the left, no site of the
         // box is.
         let corner = [if y > 0.0 { west } else { east }, if x > 0.0 { north } else { south }];

@@ -1,0 +1,514 @@
+//! Any number of neighbours, without a list: the points within a distance that is found by counting.
+//!
+//! ```text
+//! circle:  to the nearest leaf, and from its density so far beyond that the circle should hold enough points; count
+//!          them; 1.6 times as far beyond while a lane's circle holds too few
+//! limit:   if it holds too many: count them by 32 steps of distance, then by 32 steps of the step where the last
+//!          neighbour lies, until a step ends with that neighbour; of points as near, the same by index
+//! visit:   the points up to the limit, in the order of the tree
+//! ```
+//!
+//! Each line is a walk down the tree for the 32 places of a warp, or a few. A walk measures points in f64 that f32 does not
+//! exclude, so limits are exact. By quadrants each has its own limit.
+
+use core::marker::PhantomData;
+
+use device_std::shared::{Carver, SharedArray};
+use device_std::{math, vector, warp};
+
+use super::Limits;
+use super::results::Neighbours;
+use super::turns::{by_turns, fewer, total};
+use super::warp_search::{Finder, Part};
+use crate::rtree::choice::Choice;
+use crate::rtree::density::Density;
+use crate::rtree::descent::{Tree, Visitor, walk};
+use crate::rtree::group::{Bounds, Group};
+use crate::rtree::list::BLOCK;
+use crate::rtree::patches::Target;
+
+/// Quadrants, or one list for all points.
+const LISTS: usize = 4;
+
+/// How much farther the next circle reaches beyond the nearest leaf.
+const FARTHER: f64 = 1.6;
+
+/// Steps between two distances.
+const STEPS: u32 = 32;
+
+/// Bits of the number of a step.
+const STEP_BITS: u32 = STEPS.ilog2();
+
+/// The counters of all warps: one for each lane and step.
+#[inline(always)]
+const fn room(carver: &mut Carver) -> SharedArray<u32> {
+    carver.array(BLOCK * STEPS)
+}
+
+/// Any number of the nearest points of a part, of all or of each quadrant.
+pub struct Many<P>(PhantomData<P>);
+
+impl<P: Part<D> + 'static, const D: usize> Finder<D> for Many<P> {
+    const SHARED: u32 = {
+        let mut carver = Carver::new();
+        let _ = room(&mut carver);
+        carver.bytes()
+    };
+
+    type Entries<'a> = Taken<'a, P, D>;
+
+    #[inline(always)]
+    unsafe fn find<'a>(
+        tree: &'a Tree<'a, f64, D>,
+        group: &'a Group<D>,
+        target: &Target<D>,
+        is_place: bool,
+        limits: &Limits,
+    ) -> Taken<'a, P, D> {
+        let choice = P::of(target, group, limits);
+        let by_quadrants = limits.by_quadrants != 0;
+        let walks = Walks { tree, group, choice, place: target.place, by_quadrants };
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let circle = walks.circle(limits, is_place);
+            let mut taken = by_turns(circle.counts, limits.max_per_quadrant, limits.max_points);
+            if !is_place {
+                taken = [0; LISTS];
+            }
+            let are_full = !by_quadrants || fewer(circle.counts, limits.min_per_quadrant) == 0;
+            let are_enough = are_full && total(taken) >= u32::max(1, limits.min_points);
+            let (mut last, mut nearest, mut i) = ([Last::NONE; LISTS], f64::INFINITY, 0);
+            while i < LISTS {
+                if taken[i] > 0 {
+                    last[i] = Last { squared: circle.squared[i], index: u32::MAX };
+                    nearest = f64::min(nearest, circle.nearest[i]);
+                }
+                i += 1;
+            }
+            // Not unrolled: a walk is a long piece of code.
+            let mut list = 0;
+            while list < vector::unknown(LISTS as u32) {
+                let wanted = of_list(taken, list);
+                let is_cut = wanted > 0 && wanted < of_list(circle.counts, list);
+                if warp::any(warp::FULL, is_cut) {
+                    let wanted = if is_cut { wanted } else { 0 };
+                    let found = walks.last(list, wanted, of_list(circle.squared, list));
+                    let mut i = 0;
+                    while i < LISTS {
+                        last[i] = if is_cut && list == i as u32 { found } else { last[i] };
+                        i += 1;
+                    }
+                }
+                list += 1;
+            }
+            Taken { walks, last, nearest, are_enough }
+        }
+    }
+}
+
+/// The element of a list, by comparisons: an index at run time would force the array from registers into local memory.
+#[inline(always)]
+fn of_list<T: Copy>(all: [T; LISTS], list: u32) -> T {
+    let (mut found, mut i) = (all[0], 1);
+    while i < LISTS {
+        found = if list == i as u32 { all[i] } else { found };
+        i += 1;
+    }
+    found
+}
+
+/// The last neighbour of a list: the points that are nearer count, and as near ones up to this index.
+#[derive(Clone, Copy)]
+struct Last {
+    squared: f64,
+    index: u32,
+}
+
+impl Last {
+    /// No point counts.
+    const NONE: Self = Self { squared: -1.0, index: 0 };
+}
+
+/// For each list a circle that holds enough of its points.
+struct Circle {
+    squared: [f64; LISTS],
+    /// The list's points in it.
+    counts: [u32; LISTS],
+    /// The squared distance of the nearest of them.
+    nearest: [f64; LISTS],
+}
+
+/// What all walks for a lane's target have in common.
+#[derive(Clone, Copy)]
+struct Walks<'a, P, const D: usize> {
+    tree: &'a Tree<'a, f64, D>,
+    group: &'a Group<D>,
+    choice: P,
+    place: [f64; D],
+    by_quadrants: bool,
+}
+
+impl<P: Part<D>, const D: usize> Walks<'_, P, D> {
+    /// Shows every point that counts and whose squared distance is at most that of its list: with its list, that square,
+    /// and its position. A negative square shows none.
+    ///
+    /// # Safety
+    /// The whole warp comes to the same call.
+    #[inline(always)]
+    unsafe fn each(&self, squared: [f64; LISTS], see: impl FnMut(u32, f64, u32)) {
+        // Without quadrants the first list has the points of all.
+        let squared = if self.by_quadrants { squared } else { [squared[0]; LISTS] };
+        let (mut below, mut most, mut i) = ([0; LISTS], 0, 0);
+        while i < LISTS {
+            if squared[i] >= 0.0 {
+                below[i] = self.group.bound_of(squared[i]).to_bits() + 1;
+            }
+            most = u32::max(most, below[i]);
+            i += 1;
+        }
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let reach = warp::max(most);
+            let mut within = Within { walks: self, squared, below, most, reach, see };
+            walk(self.tree, self.group, &mut within);
+        }
+    }
+
+    /// The first circles that hold as many points of each list as are wanted, or all points within reach.
+    ///
+    /// # Safety
+    /// The whole warp comes to the same call.
+    #[inline(always)]
+    unsafe fn circle(&self, limits: &Limits, is_place: bool) -> Circle {
+        let wanted = limits.of_list();
+        let reach = match limits.ellipse[0] > 0.0 {
+            true => limits.widest() * limits.widest() * (1.0 + 1e-9),
+            false => limits.reach * limits.reach,
+        };
+        let most = f64::min(reach, self.farthest());
+        let mut circle =
+            Circle { squared: [-1.0; LISTS], counts: [0; LISTS], nearest: [0.0; LISTS] };
+        let mut is_open = [is_place; LISTS];
+        if !self.by_quadrants {
+            is_open = [is_place, false, false, false];
+        }
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let lists = if self.by_quadrants { LISTS } else { 1 };
+            let [gap, mut beyond] = self.guess(wanted, lists);
+            while warp::any(warp::FULL, is_open.contains(&true)) {
+                let mut squared = f64::min((gap + beyond) * (gap + beyond), most);
+                if wanted >= self.tree.points {
+                    squared = most;
+                }
+                let (mut counts, mut nearest) = ([0; LISTS], [f64::INFINITY; LISTS]);
+                let wants = is_open.map(|is_open| if is_open { squared } else { -1.0 });
+                self.each(wants, |list, squared, _| {
+                    let mut i = 0;
+                    while i < LISTS {
+                        if list == i as u32 {
+                            counts[i] += 1;
+                            nearest[i] = f64::min(nearest[i], squared);
+                        }
+                        i += 1;
+                    }
+                });
+                let mut i = 0;
+                while i < LISTS {
+                    if is_open[i] && (counts[i] >= wanted || squared >= most) {
+                        circle.squared[i] = squared;
+                        circle.counts[i] = counts[i];
+                        circle.nearest[i] = nearest[i];
+                        is_open[i] = false;
+                    }
+                    i += 1;
+                }
+                beyond *= FARTHER;
+            }
+        }
+        circle
+    }
+
+    /// At least the squared distance of the farthest point.
+    #[inline(always)]
+    fn farthest(&self) -> f64 {
+        let [least, greatest] = self.tree.extent;
+        let (mut squared, mut axis) = (0.0, 0);
+        while axis < D {
+            let place = self.place[axis];
+            let along = f64::max((place - least[axis]).abs(), (greatest[axis] - place).abs());
+            squared += along * along;
+            axis += 1;
+        }
+        squared * (1.0 + 1e-12)
+    }
+
+    /// The distance of the nearest leaf, and how far beyond a circle reaches that should hold `wanted` points of each of some
+    /// lists.
+    ///
+    /// # Safety
+    /// The whole warp comes to the same call.
+    #[inline(always)]
+    unsafe fn guess(&self, wanted: u32, lists: usize) -> [f64; 2] {
+        let mut nearest = NearestLeaf { density: None, reach: f32::INFINITY.to_bits() };
+        // SAFETY: passed on to the caller.
+        unsafe { walk(self.tree, self.group, &mut nearest) };
+        let Some(leaf) = nearest.density else { return [0.0, f64::INFINITY] };
+        let squares = [self.group.gap_of_lane(leaf.bounds), leaf.circle_of(wanted, lists)];
+        squares.map(|squared| math::sqrt_f32(squared) as f64 / self.group.origin.scale())
+    }
+
+    /// The last of the nearest `wanted` points of a list, which has more within a square. A lane that wants none has no
+    /// last point.
+    ///
+    /// # Safety
+    /// The whole warp comes to the same call.
+    #[inline(always)]
+    unsafe fn last(&self, list: u32, wanted: u32, within: f64) -> Last {
+        // The bits of numbers that are not negative have the order of the numbers. Most points of a circle are not very near
+        // its centre.
+        let first = f64::min(within, f64::MAX) * 0.125;
+        let mut steps = Steps::new([first, within].map(f64::to_bits), wanted);
+        let (mut last, mut by_index) = (Last { squared: within, index: u32::MAX }, false);
+        // SAFETY: passed on to the caller.
+        unsafe {
+            while warp::any(warp::FULL, !steps.is_done) {
+                let squared = if steps.is_done { -1.0 } else { last.squared };
+                steps.begin();
+                let mut within = [-1.0; LISTS];
+                let mut i = 0;
+                while i < LISTS {
+                    within[i] = if list == i as u32 { squared } else { -1.0 };
+                    i += 1;
+                }
+                self.each(within, |_, squared, position| {
+                    let number = match by_index {
+                        false => squared.to_bits(),
+                        true if squared < last.squared => 0,
+                        true => self.tree.order.get(position) as u64,
+                    };
+                    steps.count(number);
+                });
+                steps.narrow();
+                if by_index {
+                    last.index = steps.last as u32;
+                } else {
+                    last.squared = f64::from_bits(steps.last);
+                    if steps.is_done && !steps.is_whole {
+                        // More points are as near as the last one than are wanted.
+                        (steps, by_index) = (Steps::new([0, u32::MAX as u64], wanted), true);
+                    }
+                }
+            }
+        }
+        last
+    }
+}
+
+/// Between which two numbers the last of the least `wanted` ones lies.
+struct Steps {
+    first: u64,
+    last: u64,
+    wanted: u32,
+    /// How many numbers are below `first`.
+    before: u32,
+    /// Whether all numbers up to `last` are wanted.
+    is_whole: bool,
+    /// Whether the last one is known.
+    is_done: bool,
+    counters: SharedArray<u32>,
+}
+
+impl Steps {
+    #[inline(always)]
+    fn new([first, last]: [u64; 2], wanted: u32) -> Self {
+        let counters = room(&mut Carver::new()).skip(warp::warp_id() * warp::SIZE * STEPS);
+        Self { first, last, wanted, before: 0, is_whole: false, is_done: wanted == 0, counters }
+    }
+
+    /// The binary logarithm of the numbers in a step.
+    #[inline(always)]
+    fn shift(&self) -> u32 {
+        (u64::BITS - (self.last - self.first).leading_zeros()).saturating_sub(STEP_BITS)
+    }
+
+    /// The lane's counter of a step.
+    #[inline(always)]
+    fn counter(step: u32) -> u32 {
+        step * warp::SIZE + warp::lane_id()
+    }
+
+    /// Before numbers are counted.
+    #[inline(always)]
+    fn begin(&mut self) {
+        self.before = 0;
+        let mut step = 0;
+        while step < vector::unknown(STEPS) {
+            // SAFETY: the lane's own.
+            unsafe { self.counters.store(Self::counter(step), 0) };
+            step += 1;
+        }
+    }
+
+    /// Counts a number.
+    #[inline(always)]
+    fn count(&mut self, number: u64) {
+        if number > self.last {
+            return;
+        }
+        if number < self.first {
+            self.before += 1;
+            return;
+        }
+        let counter = Self::counter(((number - self.first) >> self.shift()) as u32);
+        // SAFETY: the lane's own; a step is below their number.
+        unsafe { self.counters.store(counter, self.counters.load(counter) + 1) };
+    }
+
+    /// Goes on with the step of the last wanted number.
+    #[inline(always)]
+    fn narrow(&mut self) {
+        if self.is_done {
+            return;
+        }
+        if self.before >= self.wanted {
+            (self.first, self.last) = (0, self.first - 1);
+            self.is_whole = self.before == self.wanted;
+            self.is_done = self.is_whole || self.last == 0;
+            return;
+        }
+        let (shift, mut count, mut step) = (self.shift(), self.before, 0);
+        while step < vector::unknown(STEPS) {
+            // SAFETY: the lane's own.
+            count += unsafe { self.counters.load(Self::counter(step)) };
+            if count >= self.wanted {
+                break;
+            }
+            step += 1;
+        }
+        self.first += (step as u64) << shift;
+        self.last = u64::min(self.last, self.first + ((1 << shift) - 1));
+        self.is_whole = count == self.wanted;
+        self.is_done = self.is_whole || self.first == self.last;
+    }
+}
+
+/// Finds the leaf nearest to the group. The first leaf of a walk is not always it: boxes along the curve overlap.
+struct NearestLeaf<const D: usize> {
+    density: Option<Density<D>>,
+    /// The bits of its squared distance.
+    reach: u32,
+}
+
+impl<const D: usize> Visitor<f64, D> for NearestLeaf<D> {
+    const NEAREST_FIRST: bool = true;
+    const SKIPS_REPEATED: bool = true;
+
+    #[inline(always)]
+    fn reach(&self) -> u32 {
+        self.reach
+    }
+
+    #[inline(always)]
+    fn wants(&self, _: &Group<D>, _: Bounds<f32, D>) -> bool {
+        true
+    }
+
+    #[inline(always)]
+    unsafe fn visit(&mut self, tree: &Tree<'_, f64, D>, group: &Group<D>, leaf: u32) {
+        let (is_there, point) = tree.point(group, leaf);
+        // SAFETY: passed on to the caller.
+        let leaf = unsafe { Density::of(is_there, point) };
+        self.reach = group.gap(leaf.bounds).to_bits();
+        self.density = Some(leaf);
+    }
+}
+
+/// Shows the points within a distance.
+struct Within<'a, P, const D: usize, S> {
+    walks: &'a Walks<'a, P, D>,
+    /// The greatest f64 square of each list; negative for none.
+    squared: [f64; LISTS],
+    /// One above the bits of the greatest f32 square that such a point may have; 0 for none.
+    below: [u32; LISTS],
+    /// The greatest of these.
+    most: u32,
+    reach: u32,
+    see: S,
+}
+
+impl<P: Part<D>, const D: usize, S: FnMut(u32, f64, u32)> Visitor<f64, D> for Within<'_, P, D, S> {
+    const NEAREST_FIRST: bool = false;
+    const SKIPS_REPEATED: bool = false;
+
+    #[inline(always)]
+    fn reach(&self) -> u32 {
+        self.reach
+    }
+
+    #[inline(always)]
+    fn wants(&self, group: &Group<D>, [least, mut greatest]: Bounds<f32, D>) -> bool {
+        // NaN marks a box that repeats a place, whose points count here.
+        if greatest[D - 1].is_nan() {
+            greatest[D - 1] = f32::INFINITY;
+        }
+        self.walks.choice.wants(group, [least, greatest], self.below)
+    }
+
+    #[inline(always)]
+    unsafe fn visit(&mut self, tree: &Tree<'_, f64, D>, group: &Group<D>, leaf: u32) {
+        let Walks { choice, place, by_quadrants, .. } = self.walks;
+        // SAFETY: passed on to the caller.
+        unsafe {
+            tree.each_near(group, leaf, self.reach, |position, point| {
+                if group.squared(point).to_bits() >= self.most {
+                    return;
+                }
+                let squared = tree.squared(position, *place);
+                let list = <P as Choice<LISTS, D>>::list(choice, tree, position);
+                if list < LISTS as u32 && squared <= of_list(self.squared, list) {
+                    (self.see)(if *by_quadrants { list } else { 0 }, squared, position);
+                }
+            });
+        }
+    }
+}
+
+/// The neighbours of a lane's target.
+pub struct Taken<'a, P, const D: usize> {
+    walks: Walks<'a, P, D>,
+    /// The last one of each list.
+    last: [Last; LISTS],
+    nearest: f64,
+    are_enough: bool,
+}
+
+impl<P: Part<D>, const D: usize> Neighbours for Taken<'_, P, D> {
+    #[inline(always)]
+    fn are_enough(&self) -> bool {
+        self.are_enough
+    }
+
+    #[inline(always)]
+    fn nearest(&self) -> Option<f64> {
+        Some(self.nearest)
+    }
+
+    /// In the order of the tree.
+    #[inline(always)]
+    unsafe fn visit(&self, mut see: impl FnMut(f64, u32)) {
+        // SAFETY: passed on to the caller.
+        unsafe {
+            self.walks.each(self.last.map(|last| last.squared), |list, squared, position| {
+                let last = of_list(self.last, list);
+                let is_taken = squared < last.squared
+                    || squared == last.squared
+                        && (last.index == u32::MAX
+                            || self.walks.tree.order.get(position) <= last.index);
+                if is_taken {
+                    see(squared, position);
+                }
+            });
+        }
+    }
+}

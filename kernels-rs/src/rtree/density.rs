@@ -48,7 +48,7 @@ impl<const D: usize> Density<D> {
     }
 
     /// The square of a radius whose circle holds, in each of `lists` parts, more than `wanted` points, by three or four
-    /// standard deviations, if points lie around its centre as in the leaf. Infinite if the leaf tells nothing.
+    /// standard deviations. Points are to lie around its centre as in the leaf. Infinite if the leaf tells nothing.
     #[inline(always)]
     pub fn circle_of(&self, wanted: u32, lists: usize) -> f32 {
         let wanted = wanted as f32;

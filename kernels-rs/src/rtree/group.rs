@@ -189,7 +189,7 @@ impl<const D: usize> Group<D> {
     /// has that twice: once for the given point, once for the other.
     #[inline(always)]
     pub fn bound(&self, squared: f32) -> f32 {
-        // Twice the error is 4 u |place| = 2.4e-7 |place| and 10 u d = 6e-7 d; the rest of 3e-7 and 1e-6 is for the
+        // Twice the error is 4 u |place| = 2.4e-7 |place| and 10 u d = 6e-7 d. The rest of 3e-7 and 1e-6 is for the
         // rounding of this sum and root. 1e-18 is for squares below f32's normal numbers, 2^-126.
         let radius = math::sqrt_f32(squared) * (1.0 + 1e-6) + 3e-7 * self.far() + 1e-18;
         radius * radius * (1.0 + 1e-6)

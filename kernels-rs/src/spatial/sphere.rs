@@ -63,8 +63,8 @@ pub fn quadrant(vector: [f64; 3], round: [f64; 3]) -> u32 {
     (turn >= -WEST) as u32 | ((vector[2] >= round[2]) as u32) << 1
 }
 
-/// A vector on an octahedron that is unfolded to a square from -1 to 1, with the north in the middle: the northern faces lie
-/// around it, and each southern face is turned over at its edge on the equator.
+/// A vector on an octahedron that is unfolded to a square from -1 to 1, with the north in the middle. The northern faces lie
+/// around it. Each southern face is turned over at its edge on the equator.
 #[inline(always)]
 pub fn unfolded([x, y, z]: [f64; 3]) -> [f64; 2] {
     let long = x.abs() + y.abs() + z.abs();

@@ -14,7 +14,7 @@ use crate::rtree::list::BLOCK;
 use crate::rtree::patches::{Patches, Target};
 
 /// As [`interpolate_in_plane`](mod@super::plane::interpolate_in_plane), on the globe: places are unit vectors. An
-/// instance's name says how many points of a target it takes at most, one fewer if a point is left out; `many` takes any
+/// instance's name says how many points of a target it takes at most, one fewer if a point is left out. `many` takes any
 /// number, of all or of each quadrant.
 ///
 /// # Safety

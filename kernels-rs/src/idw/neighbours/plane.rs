@@ -21,7 +21,7 @@ pub const MAX_OF_QUADRANT: u32 = MAX_LISTED / 4;
 /// Interpolates over the nearest points of each target, in the plane. `too_few` has a word for each warp of the launch;
 /// a bit of the word tells that the lane's target has too few neighbours. Without `too_few` these targets get no value.
 /// An instance's name says how many points of a target it takes at most. `nearest` takes them from all points, and one
-/// fewer if a point is left out; `part` from those in an ellipse; `quadrants` from each quadrant; `many` takes any number
+/// fewer if a point is left out; `part` from those in an ellipse; `quadrants` from each quadrant. `many` takes any number
 /// of any of these. Grid: a thread for each target of the patches.
 ///
 /// # Safety

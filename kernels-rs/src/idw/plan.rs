@@ -1,6 +1,5 @@
-//! How points are sorted: by the cells of a uniform grid, to search neighbours among them, or along Hilbert's curve. A
-//! run of points along the curve covers a small piece of ground. Whatever follows from the places alone is computed
-//! here, for host and device alike.
+//! How points are sorted: along Hilbert's curve, by host and device, or on the host by the cells of a uniform grid, to
+//! search neighbours among them. A run of points along the curve covers a small piece of ground.
 //!
 //! A few points far from all others must make neither the cells nor the curve's squares large. So both are laid over
 //! the bulk of the points, which a sample tells. Points beyond belong to the nearest cell of an edge.

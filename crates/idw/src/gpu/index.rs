@@ -145,8 +145,8 @@ impl About {
 
 impl Index {
     /// Sorts points for interpolations with such parameters. Enqueues and returns. If it sorts for neighbours, it waits
-    /// for the device once, unless a graph records the stream
-    /// ([`index_unchecked`](quadtree_sort::gpu::index_unchecked)).
+    /// for the device once; while a graph records the stream it does not
+    /// ([`index_unchecked`](quadtree_sort::gpu::index_unchecked) says why).
     ///
     /// Cost: about ten reads and writes of each point for each kind of search.
     ///

@@ -5,9 +5,8 @@ use device_std::{Out, arguments, kernel, thread, warp};
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
 use super::codes::Places;
-use super::group::Bounds;
 use super::layout::{FANOUT, MAX_REPEATED};
-use crate::spatial::place::Place;
+use crate::spatial::place::{Bounds, Place};
 
 /// Threads of a block.
 const BLOCK: usize = 256;

@@ -1,8 +1,8 @@
 //! Which points count for a place: all of them, or those of an ellipse, by quadrants, or all but one.
 
 use super::descent::Tree;
-use super::group::{Bounds, Group};
-use crate::spatial::place::Place;
+use super::group::Group;
+use crate::spatial::place::{Bounds, Place};
 use crate::spatial::sphere::{WEST, quadrant};
 
 /// Stands for a point where there is none.

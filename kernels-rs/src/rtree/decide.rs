@@ -20,9 +20,9 @@ use device_std::vector;
 use super::choice::{Choice, NONE};
 use super::descent::{Tree, Visitor};
 use super::few::Few;
-use super::group::{Bounds, Group};
+use super::group::Group;
 use super::list::is_before;
-use crate::spatial::place::Place;
+use crate::spatial::place::{Bounds, Place};
 
 /// Takes points into the lane's lists that lie within the bound of a list. If a list is full, its farthest point leaves
 /// it.

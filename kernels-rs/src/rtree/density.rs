@@ -2,7 +2,8 @@
 
 use device_std::{math, warp};
 
-use super::group::{Bounds, bounds_of_lanes};
+use super::group::bounds_of_lanes;
+use crate::spatial::place::Bounds;
 
 /// How much larger the area of a leaf's points is than their tight box, which leaves out the space up to the next leaf.
 const MORE: f32 = 1.0 / 0.88;

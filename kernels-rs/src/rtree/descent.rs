@@ -22,9 +22,9 @@ use core::array;
 use device_std::{In, arguments, vector, warp};
 
 use super::choice::NONE;
-use super::group::{Bounds, Group};
+use super::group::Group;
 use super::layout::{FANOUT, MAX_LEVELS, is_repeated};
-use crate::spatial::place::Place;
+use crate::spatial::place::{Bounds, Place};
 
 /// A tree as kernels take it, of points with `D` coordinates.
 #[arguments]

@@ -29,11 +29,11 @@ use device_std::{math, vector, warp};
 use super::choice::Choice;
 use super::density::Density;
 use super::descent::{Tree, Visitor};
-use super::group::{Bounds, Group};
+use super::group::Group;
 use super::layout::FANOUT;
 use super::list::{BATCH, EIGHT, SEEN, STAGED, STRIDE, vectors_of_staged};
 use crate::spatial::keys::Keys;
-use crate::spatial::place::Place;
+use crate::spatial::place::{Bounds, Place};
 
 /// The bits of an infinite f32.
 const INFINITE: u32 = f32::INFINITY.to_bits();

@@ -18,10 +18,7 @@ use core::array;
 
 use device_std::{math, warp};
 
-use crate::spatial::place::Place;
-
-/// A box: its least corner, then its greatest.
-pub type Bounds<T, const D: usize> = [[T; D]; 2];
+use crate::spatial::place::{Bounds, Place};
 
 /// The place that a group measures from, and its unit.
 #[derive(Clone, Copy)]

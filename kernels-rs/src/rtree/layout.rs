@@ -1,7 +1,6 @@
 //! Where the boxes of a tree lie.
 
-use super::group::Bounds;
-use crate::spatial::place::Place;
+use crate::spatial::place::{Bounds, Place};
 
 /// Points of a leaf, and children of a node.
 pub const FANOUT: u32 = 32;

@@ -13,10 +13,10 @@ use super::MODULE;
 use super::choice::{All, NONE};
 use super::descent::{Tree, Visitor, walk};
 use super::few::Few;
-use super::group::{Bounds, Group};
+use super::group::Group;
 use super::layout::FANOUT;
 use super::list::{BLOCK, List, STRIDE, bytes_of_block, is_before};
-use crate::spatial::place::Place;
+use crate::spatial::place::{Bounds, Place};
 
 /// The bits of an infinite f32.
 const INFINITE: u32 = f32::INFINITY.to_bits();

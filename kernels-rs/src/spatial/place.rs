@@ -17,6 +17,9 @@ pub struct Places<'a, T> {
     pub count: u64,
 }
 
+/// A box: its least corner, then its greatest.
+pub type Bounds<T, const D: usize> = [[T; D]; 2];
+
 /// A coordinate: f32 or f64.
 pub trait Place: Copy + PartialEq + Word {
     /// NaN.

@@ -1,7 +1,7 @@
 //! Circles through a place, without centre and radius.
 
 use super::predicates::Place;
-use crate::rtree::group::Bounds;
+use crate::spatial::place::Bounds;
 
 /// Error bounds of [`Circle`]: at most 11 roundings go into each of its terms, and as many into the numbers that a box
 /// is compared with.

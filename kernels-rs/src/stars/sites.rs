@@ -6,8 +6,9 @@ use device_std::{In, Out, kernel, thread, vector, warp};
 use super::MODULE;
 use crate::rtree::Tree;
 use crate::rtree::descent::{Visitor, walk};
-use crate::rtree::group::{Bounds, Group};
+use crate::rtree::group::Group;
 use crate::rtree::layout::FANOUT;
+use crate::spatial::place::Bounds;
 
 /// Threads of a block.
 const BLOCK: usize = 128;

@@ -23,9 +23,10 @@ use super::warp_search::{Finder, Part};
 use crate::rtree::choice::Choice;
 use crate::rtree::density::Density;
 use crate::rtree::descent::{Tree, Visitor, walk};
-use crate::rtree::group::{Bounds, Group};
+use crate::rtree::group::Group;
 use crate::rtree::list::BLOCK;
 use crate::rtree::patches::Target;
+use crate::spatial::place::Bounds;
 
 /// Quadrants, or one list for all points.
 const LISTS: usize = 4;

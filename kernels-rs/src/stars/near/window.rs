@@ -16,8 +16,9 @@ use device_std::{math, vector, warp};
 use super::reach::{Chord, Least};
 use crate::rtree::Tree;
 use crate::rtree::descent::{Visitor, walk};
-use crate::rtree::group::{Bounds, Group};
+use crate::rtree::group::Group;
 use crate::rtree::layout::FANOUT;
+use crate::spatial::place::Bounds;
 use crate::stars::predicates::Place;
 use crate::stars::rough::NONE;
 

@@ -16,7 +16,7 @@
 
 use device_std::{math, vector, warp};
 
-use crate::rtree::group::Bounds;
+use crate::spatial::place::Bounds;
 use crate::stars::angles::{square, way};
 use crate::stars::circle::{Circle, ROUNDING};
 use crate::stars::predicates::{Decide, Decided, Place, Quick, Seen, is_before};

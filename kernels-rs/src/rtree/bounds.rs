@@ -6,7 +6,7 @@ use device_std::{Out, arguments, kernel, thread, warp};
 use super::MODULE;
 use super::codes::Places;
 use super::layout::{FANOUT, MAX_REPEATED};
-use crate::spatial::place::{Bounds, Place};
+use crate::spatial::place::{Bounds, Place, are_same};
 
 /// Threads of a block.
 const BLOCK: usize = 256;
@@ -80,13 +80,13 @@ unsafe fn bound_runs<T: Place, const D: usize>(
     let mut repeats = first >= MAX_REPEATED as u64 && first < places.len as u64;
     let mut before = FANOUT;
     while repeats && before <= MAX_REPEATED {
-        repeats = place(i - before as u64) == own;
+        repeats = are_same(place(i - before as u64), own);
         before += FANOUT;
     }
     // SAFETY: passed on to the caller.
     unsafe {
         let [least, mut greatest] = around([own; 2]);
-        if warp::all(warp::FULL, repeats && least == greatest) {
+        if warp::all(warp::FULL, repeats && are_same(least, greatest)) {
             greatest[D - 1] = T::NAN;
         }
         if warp::lane_id() == 0 && i < places.len as u64 {

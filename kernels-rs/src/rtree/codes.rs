@@ -10,7 +10,7 @@ use super::MODULE;
 use super::layout::FANOUT;
 use crate::spatial::frame::Frame;
 use crate::spatial::hilbert;
-use crate::spatial::place::Place;
+use crate::spatial::place::{Place, are_same};
 use crate::spatial::sphere;
 
 /// Levels of the curve over the bounds of the points. A code has twice as many bits, so 32: the sort takes four
@@ -166,11 +166,11 @@ pub unsafe fn count_crowded<C: Scalar, T: Place>(
     let (i, len) = (thread::index_1d(), places.len as u64);
     let mut is_crowded = false;
     if i + 1 < len && codes.get(i) == codes.get(i + 1) {
-        let place = |i: u64| [places.x.get(i), places.y.get(i)];
+        let place = |i: u64| -> [T; 2] { places.place(i) };
         let (code, leaf) = (codes.get(i), FANOUT as u64);
         let is_long = i + leaf < len && codes.get(i + leaf) == code
             || i >= leaf && codes.get(i - leaf) == code;
-        is_crowded = is_long && place(i) != place(i + 1);
+        is_crowded = is_long && !are_same(place(i), place(i + 1));
     }
     // SAFETY: the whole warp comes here.
     unsafe {

@@ -20,6 +20,17 @@ pub struct Places<'a, T> {
 /// A box: its least corner, then its greatest.
 pub type Bounds<T, const D: usize> = [[T; D]; 2];
 
+/// Whether two places are the same, by comparisons in registers: `==` of arrays takes them to local memory.
+#[inline(always)]
+pub fn are_same<T: Place, const D: usize>(a: [T; D], b: [T; D]) -> bool {
+    let (mut are_same, mut axis) = (true, 0);
+    while axis < D {
+        are_same &= a[axis] == b[axis];
+        axis += 1;
+    }
+    are_same
+}
+
 /// A coordinate: f32 or f64.
 pub trait Place: Copy + PartialEq + Word {
     /// NaN.

@@ -57,15 +57,8 @@ pub fn globe_index(workspace: &mut Workspace, vectors: [Slice<'_, f64>; 3]) -> R
     }
 }
 
-/// Returns the order of unit vectors along the index's curve: neighbours in that order lie near each other. Waits as
-/// [`index_unchecked`] does.
-///
-/// # Errors
-/// [`Error::Core`](crate::Error::Core) for the device.
-pub fn order_on_globe(
-    workspace: &mut Workspace,
-    vectors: [Slice<'_, f64>; 3],
-) -> Result<Column<u32>> {
+/// The order of unit vectors along the curve.
+fn order_on_globe(workspace: &mut Workspace, vectors: [Slice<'_, f64>; 3]) -> Result<Column<u32>> {
     let (gpu, len) = (workspace.gpu().clone(), vectors[0].len());
     // SAFETY: lengths are as the kernel needs them, and each column is written.
     let [x, y] = unsafe {

@@ -56,7 +56,7 @@ use crate::{MAX_POINTS, Params, Result};
 use build::{Call, Share};
 pub use coordinate::Coordinate;
 #[doc(hidden)]
-pub use globe::{GlobeIndex, globe_index, order_on_globe};
+pub use globe::{GlobeIndex, globe_index};
 #[doc(hidden)]
 pub use index::order_of_places;
 pub use index::{DeviceIndex, index, index_unchecked, nearest, nearest_in_order, nearest_of_own};

@@ -130,6 +130,14 @@ impl<T: Place, const D: usize> Tree<'_, T, D> {
         ((self.points - 1) >> (5 * (level + 1))) + 1
     }
 
+    /// The number of points in a box of a level.
+    #[inline(always)]
+    pub fn points_of(&self, level: u32, of: u32) -> u32 {
+        let shift = 5 * (level + 1);
+        let first = of << shift;
+        if shift >= u32::BITS { self.points } else { u32::min(self.points - first, 1 << shift) }
+    }
+
     /// A box of a level.
     #[inline(always)]
     pub fn box_of(&self, level: u32, of: u32) -> Bounds<T, D> {
@@ -177,6 +185,15 @@ pub trait Visitor<T, const D: usize = 2> {
 
     /// Whether this lane wants what a box, in the group's f32 coordinates, may hold.
     fn wants(&self, group: &Group<D>, bounds: Bounds<f32, D>) -> bool;
+
+    /// Takes a box of some points as a whole, in the group's f32 coordinates. Returns whether no lane needs to look into it.
+    ///
+    /// # Safety
+    /// The whole warp comes to the same call.
+    #[inline(always)]
+    unsafe fn take(&mut self, _: &Group<D>, _: Bounds<f32, D>, _points: u32) -> bool {
+        false
+    }
 
     /// Tests the points of a leaf, and keeps those that the lane wants.
     ///
@@ -229,7 +246,9 @@ pub unsafe fn walk<T: Place, V: Visitor<T, D>, const D: usize>(
                     _ => group.origin.bounds(tree.box_of(level, child)),
                 };
                 // The group's box may reach the child though no place does.
-                if !warp::any(warp::FULL, visitor.wants(group, of_child)) {
+                if !warp::any(warp::FULL, visitor.wants(group, of_child))
+                    || visitor.take(group, of_child, tree.points_of(level, child))
+                {
                     continue;
                 }
                 if level > 0 {

@@ -149,6 +149,15 @@ impl<const D: usize> Group<D> {
         gap(bounds, [self.place; 2])
     }
 
+    /// The squared distance between the farthest corner of a box and the lane's place.
+    #[inline(always)]
+    pub fn far_of_lane(&self, [least, greatest]: Bounds<f32, D>) -> f32 {
+        square::<D>(array::from_fn(|axis| {
+            let place = self.place[axis];
+            f32::max((least[axis] - place).abs(), (greatest[axis] - place).abs())
+        }))
+    }
+
     /// The squared distance between a point and the lane's place.
     #[inline(always)]
     pub fn squared(&self, point: [f32; D]) -> f32 {

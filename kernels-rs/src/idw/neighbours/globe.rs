@@ -12,6 +12,7 @@ use crate::rtree::descent::Tree;
 use crate::rtree::group::Group;
 use crate::rtree::list::BLOCK;
 use crate::rtree::patches::{Patches, Target};
+use crate::spatial::place::Bounds;
 
 /// As [`interpolate_in_plane`](mod@super::plane::interpolate_in_plane), on the globe: places are unit vectors. An
 /// instance's name says how many points of a target it takes at most, one fewer if a point is left out. `many` takes any
@@ -42,6 +43,11 @@ impl Part<3> for OnGlobe {
     #[inline(always)]
     fn of(target: &Target<3>, _: &Group<3>, limits: &Limits) -> Self {
         Self { place: target.place, except: except(target, limits) }
+    }
+
+    #[inline(always)]
+    fn list_of_box(&self, _: &Group<3>, _: Bounds<f32, 3>, by_quadrants: bool) -> u32 {
+        if by_quadrants { 4 } else { 0 }
     }
 }
 

@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! circle:  to the nearest leaf, and from its density so far beyond that the circle should hold enough points; count
-//!          them; 1.6 times as far beyond while a lane's circle holds too few
+//!          them roughly, boxes within the circle as a whole; 1.6 times as far beyond while the circle holds too few,
+//!          and halfway back while it holds more than twice as many; then count exactly
 //! limit:   if it holds too many: count them by 32 steps of distance, then by 32 steps of the step where the last
 //!          neighbour lies, until a step ends with that neighbour; of points as near, the same by index
 //! visit:   the points up to the limit, in the order of the tree
@@ -11,6 +12,7 @@
 //! Each line is a walk down the tree for the 32 places of a warp, or a few. A walk measures points in f64 that f32 does not
 //! exclude, so limits are exact. By quadrants each has its own limit.
 
+use core::array;
 use core::marker::PhantomData;
 
 use device_std::shared::{Carver, SharedArray};
@@ -31,8 +33,11 @@ use crate::spatial::place::Bounds;
 /// Quadrants, or one list for all points.
 const LISTS: usize = 4;
 
-/// How much farther the next circle reaches beyond the nearest leaf.
+/// How much farther the next circle reaches.
 const FARTHER: f64 = 1.6;
+
+/// How often a circle is made larger or smaller.
+const ROUNDS: u32 = 64;
 
 /// Steps between two distances.
 const STEPS: u32 = 32;
@@ -118,6 +123,12 @@ fn of_list<T: Copy>(all: [T; LISTS], list: u32) -> T {
     found
 }
 
+/// The squares of open lists; negative for others.
+#[inline(always)]
+fn of_open(is_open: [bool; LISTS], squared: [f64; LISTS]) -> [f64; LISTS] {
+    array::from_fn(|i| if is_open[i] { squared[i] } else { -1.0 })
+}
+
 /// The last neighbour of a list: the points that are nearer count, and as near ones up to this index.
 #[derive(Clone, Copy)]
 struct Last {
@@ -159,20 +170,50 @@ impl<P: Part<D>, const D: usize> Walks<'_, P, D> {
     unsafe fn each(&self, squared: [f64; LISTS], see: impl FnMut(u32, f64, u32)) {
         // Without quadrants the first list has the points of all.
         let squared = if self.by_quadrants { squared } else { [squared[0]; LISTS] };
-        let (mut below, mut most, mut i) = ([0; LISTS], 0, 0);
-        while i < LISTS {
-            if squared[i] >= 0.0 {
-                below[i] = self.group.bound_of(squared[i]).to_bits() + 1;
-            }
-            most = u32::max(most, below[i]);
-            i += 1;
-        }
         // SAFETY: passed on to the caller.
         unsafe {
-            let reach = warp::max(most);
-            let mut within = Within { walks: self, squared, below, most, reach, see };
-            walk(self.tree, self.group, &mut within);
+            let limit = self.limit(squared);
+            walk(self.tree, self.group, &mut Within { walks: self, squared, limit, see });
         }
+    }
+
+    /// How many points of each list are within its square, roughly: in f32.
+    ///
+    /// # Safety
+    /// The whole warp comes to the same call.
+    #[inline(always)]
+    unsafe fn count(&self, squared: [f64; LISTS]) -> [u32; LISTS] {
+        let squared = if self.by_quadrants { squared } else { [squared[0]; LISTS] };
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let limit = self.limit(squared);
+            let mut rough = Rough { walks: self, limit, counts: [0; LISTS] };
+            walk(self.tree, self.group, &mut rough);
+            rough.counts
+        }
+    }
+
+    /// The limits in f32 of squares; a negative one has no points.
+    ///
+    /// # Safety
+    /// The whole warp comes to the same call.
+    #[inline(always)]
+    unsafe fn limit(&self, squared: [f64; LISTS]) -> Limit {
+        let bits = |squared: f64| self.group.bound_of(squared).to_bits() + 1;
+        let below = squared.map(|squared| if squared >= 0.0 { bits(squared) } else { 0 });
+        let most = below.into_iter().fold(0, u32::max);
+        // SAFETY: passed on to the caller.
+        Limit { below, most, reach: unsafe { warp::max(most) } }
+    }
+
+    /// Whether a box may hold a point below a limit.
+    #[inline(always)]
+    fn wants(&self, [least, mut greatest]: Bounds<f32, D>, limit: &Limit) -> bool {
+        // NaN marks a box that repeats a place, whose points count here.
+        if greatest[D - 1].is_nan() {
+            greatest[D - 1] = f32::INFINITY;
+        }
+        self.choice.wants(self.group, [least, greatest], limit.below)
     }
 
     /// The first circles that hold as many points of each list as are wanted, or all points within reach.
@@ -195,16 +236,13 @@ impl<P: Part<D>, const D: usize> Walks<'_, P, D> {
         }
         // SAFETY: passed on to the caller.
         unsafe {
-            let lists = if self.by_quadrants { LISTS } else { 1 };
-            let [gap, mut beyond] = self.guess(wanted, lists);
+            let mut squared = [most; LISTS];
+            if wanted < self.tree.points {
+                squared = self.rough_circle(wanted, most, is_open);
+            }
             while warp::any(warp::FULL, is_open.contains(&true)) {
-                let mut squared = f64::min((gap + beyond) * (gap + beyond), most);
-                if wanted >= self.tree.points {
-                    squared = most;
-                }
                 let (mut counts, mut nearest) = ([0; LISTS], [f64::INFINITY; LISTS]);
-                let wants = is_open.map(|is_open| if is_open { squared } else { -1.0 });
-                self.each(wants, |list, squared, _| {
+                self.each(of_open(is_open, squared), |list, squared, _| {
                     let mut i = 0;
                     while i < LISTS {
                         if list == i as u32 {
@@ -216,18 +254,87 @@ impl<P: Part<D>, const D: usize> Walks<'_, P, D> {
                 });
                 let mut i = 0;
                 while i < LISTS {
-                    if is_open[i] && (counts[i] >= wanted || squared >= most) {
-                        circle.squared[i] = squared;
+                    if is_open[i] && (counts[i] >= wanted || squared[i] >= most) {
+                        circle.squared[i] = squared[i];
                         circle.counts[i] = counts[i];
                         circle.nearest[i] = nearest[i];
                         is_open[i] = false;
                     }
+                    // At least what the rough count has seen.
+                    squared[i] = f64::max(squared[i] * FARTHER, self.seen_within(squared[i]));
+                    squared[i] = f64::min(squared[i], most);
                     i += 1;
                 }
-                beyond *= FARTHER;
             }
         }
         circle
+    }
+
+    /// The squares of circles that hold, by a rough count, `wanted` to about twice as many points of each open list; at
+    /// most `most`.
+    ///
+    /// # Safety
+    /// The whole warp comes to the same call.
+    #[inline(always)]
+    unsafe fn rough_circle(
+        &self,
+        wanted: u32,
+        most: f64,
+        mut is_open: [bool; LISTS],
+    ) -> [f64; LISTS] {
+        let lists = if self.by_quadrants { LISTS } else { 1 };
+        // SAFETY: passed on to the caller.
+        let [gap, first] = unsafe { self.guess(wanted, lists) };
+        let first = f64::min(first, math::sqrt(most));
+        let square = |beyond: f64| f64::min((gap + beyond) * (gap + beyond), most);
+        let (mut beyond, mut low, mut high) =
+            ([first; LISTS], [0.0; LISTS], [f64::INFINITY; LISTS]);
+        let mut round = 0;
+        // SAFETY: passed on to the caller.
+        while round < ROUNDS && unsafe { warp::any(warp::FULL, is_open.contains(&true)) } {
+            let squared = beyond.map(square);
+            // SAFETY: passed on to the caller.
+            let counts = unsafe { self.count(of_open(is_open, squared)) };
+            let mut i = 0;
+            while i < LISTS {
+                let are_few = counts[i] < wanted;
+                let are_many = counts[i] / 2 > wanted.saturating_add(16);
+                is_open[i] &= are_many || (are_few && squared[i] < most);
+                if is_open[i] {
+                    *(if are_few { &mut low[i] } else { &mut high[i] }) = beyond[i];
+                    // What no circle separates stays together.
+                    is_open[i] = high[i] > low[i] * 1.01;
+                    beyond[i] = match (low[i] > 0.0, high[i] < f64::INFINITY) {
+                        _ if !is_open[i] => high[i],
+                        (true, true) => math::sqrt(low[i] * high[i]),
+                        (true, false) => low[i] * FARTHER,
+                        _ => high[i] / FARTHER,
+                    };
+                }
+                i += 1;
+            }
+            round += 1;
+        }
+        beyond.map(square)
+    }
+
+    /// The list of a point, or `LISTS`.
+    #[inline(always)]
+    fn list(&self, position: u32) -> u32 {
+        if self.by_quadrants {
+            return <P as Choice<LISTS, D>>::list(&self.choice, self.tree, position);
+        }
+        match <P as Choice<1, D>>::list(&self.choice, self.tree, position) {
+            0 => 0,
+            _ => LISTS as u32,
+        }
+    }
+
+    /// At least the squared distance of all points that a rough count within a square counts.
+    #[inline(always)]
+    fn seen_within(&self, squared: f64) -> f64 {
+        let scale = self.group.origin.scale();
+        self.group.bound(self.group.bound_of(squared)) as f64 / scale / scale
     }
 
     /// At least the squared distance of the farthest point.
@@ -256,7 +363,8 @@ impl<P: Part<D>, const D: usize> Walks<'_, P, D> {
         unsafe { walk(self.tree, self.group, &mut nearest) };
         let Some(leaf) = nearest.density else { return [0.0, f64::INFINITY] };
         let squares = [self.group.gap_of_lane(leaf.bounds), leaf.circle_of(wanted, lists)];
-        squares.map(|squared| math::sqrt_f32(squared) as f64 / self.group.origin.scale())
+        // Not 0, which would not grow: see `Group::bound`.
+        squares.map(|squared| (math::sqrt_f32(squared) + 1e-18) as f64 / self.group.origin.scale())
     }
 
     /// The last of the nearest `wanted` points of a list, which has more within a square. A lane that wants none has no
@@ -276,12 +384,7 @@ impl<P: Part<D>, const D: usize> Walks<'_, P, D> {
             while warp::any(warp::FULL, !steps.is_done) {
                 let squared = if steps.is_done { -1.0 } else { last.squared };
                 steps.begin();
-                let mut within = [-1.0; LISTS];
-                let mut i = 0;
-                while i < LISTS {
-                    within[i] = if list == i as u32 { squared } else { -1.0 };
-                    i += 1;
-                }
+                let within = of_open(array::from_fn(|i| list == i as u32), [squared; LISTS]);
                 self.each(within, |_, squared, position| {
                     let number = match by_index {
                         false => squared.to_bits(),
@@ -425,16 +528,85 @@ impl<const D: usize> Visitor<f64, D> for NearestLeaf<D> {
     }
 }
 
+/// The greatest f32 squares that points of each list may have.
+struct Limit {
+    /// One above the bits of the square; 0 for a list without points.
+    below: [u32; LISTS],
+    /// The greatest of these.
+    most: u32,
+    /// The greatest of all lanes.
+    reach: u32,
+}
+
+/// Counts points in f32.
+struct Rough<'a, P, const D: usize> {
+    walks: &'a Walks<'a, P, D>,
+    limit: Limit,
+    counts: [u32; LISTS],
+}
+
+impl<P: Part<D>, const D: usize> Rough<'_, P, D> {
+    /// Counts some points of a list.
+    #[inline(always)]
+    fn add(&mut self, list: u32, points: u32) {
+        let mut i = 0;
+        while i < LISTS {
+            self.counts[i] += if list == i as u32 { points } else { 0 };
+            i += 1;
+        }
+    }
+}
+
+impl<P: Part<D>, const D: usize> Visitor<f64, D> for Rough<'_, P, D> {
+    const NEAREST_FIRST: bool = false;
+    const SKIPS_REPEATED: bool = false;
+
+    #[inline(always)]
+    fn reach(&self) -> u32 {
+        self.limit.reach
+    }
+
+    #[inline(always)]
+    fn wants(&self, _: &Group<D>, bounds: Bounds<f32, D>) -> bool {
+        self.walks.wants(bounds, &self.limit)
+    }
+
+    #[inline(always)]
+    unsafe fn take(&mut self, group: &Group<D>, bounds: Bounds<f32, D>, points: u32) -> bool {
+        let list = self.walks.choice.list_of_box(group, bounds, self.walks.by_quadrants);
+        let far = group.far_of_lane(bounds).to_bits();
+        let is_whole = list < LISTS as u32 && far < of_list(self.limit.below, list);
+        let wants = self.walks.wants(bounds, &self.limit);
+        // SAFETY: passed on to the caller.
+        if unsafe { warp::any(warp::FULL, wants && !is_whole) } {
+            return false;
+        }
+        self.add(list, if wants { points } else { 0 });
+        true
+    }
+
+    #[inline(always)]
+    unsafe fn visit(&mut self, tree: &Tree<'_, f64, D>, group: &Group<D>, leaf: u32) {
+        // SAFETY: passed on to the caller.
+        unsafe {
+            tree.each_near(group, leaf, self.limit.reach, |position, point| {
+                let bits = group.squared(point).to_bits();
+                if bits < self.limit.most {
+                    let list = self.walks.list(position);
+                    let is_within = list < LISTS as u32 && bits < of_list(self.limit.below, list);
+                    self.add(list, u32::from(is_within));
+                }
+            });
+        }
+    }
+}
+
 /// Shows the points within a distance.
 struct Within<'a, P, const D: usize, S> {
     walks: &'a Walks<'a, P, D>,
     /// The greatest f64 square of each list; negative for none.
     squared: [f64; LISTS],
-    /// One above the bits of the greatest f32 square that such a point may have; 0 for none.
-    below: [u32; LISTS],
-    /// The greatest of these.
-    most: u32,
-    reach: u32,
+    limit: Limit,
     see: S,
 }
 
@@ -444,31 +616,26 @@ impl<P: Part<D>, const D: usize, S: FnMut(u32, f64, u32)> Visitor<f64, D> for Wi
 
     #[inline(always)]
     fn reach(&self) -> u32 {
-        self.reach
+        self.limit.reach
     }
 
     #[inline(always)]
-    fn wants(&self, group: &Group<D>, [least, mut greatest]: Bounds<f32, D>) -> bool {
-        // NaN marks a box that repeats a place, whose points count here.
-        if greatest[D - 1].is_nan() {
-            greatest[D - 1] = f32::INFINITY;
-        }
-        self.walks.choice.wants(group, [least, greatest], self.below)
+    fn wants(&self, _: &Group<D>, bounds: Bounds<f32, D>) -> bool {
+        self.walks.wants(bounds, &self.limit)
     }
 
     #[inline(always)]
     unsafe fn visit(&mut self, tree: &Tree<'_, f64, D>, group: &Group<D>, leaf: u32) {
-        let Walks { choice, place, by_quadrants, .. } = self.walks;
         // SAFETY: passed on to the caller.
         unsafe {
-            tree.each_near(group, leaf, self.reach, |position, point| {
-                if group.squared(point).to_bits() >= self.most {
+            tree.each_near(group, leaf, self.limit.reach, |position, point| {
+                if group.squared(point).to_bits() >= self.limit.most {
                     return;
                 }
-                let squared = tree.squared(position, *place);
-                let list = <P as Choice<LISTS, D>>::list(choice, tree, position);
+                let squared = tree.squared(position, self.walks.place);
+                let list = self.walks.list(position);
                 if list < LISTS as u32 && squared <= of_list(self.squared, list) {
-                    (self.see)(if *by_quadrants { list } else { 0 }, squared, position);
+                    (self.see)(list, squared, position);
                 }
             });
         }

@@ -14,6 +14,7 @@ use crate::rtree::descent::Tree;
 use crate::rtree::group::Group;
 use crate::rtree::list::BLOCK;
 use crate::rtree::patches::{Patches, Target};
+use crate::spatial::place::Bounds;
 
 /// The most neighbours of each quadrant in lists.
 pub const MAX_OF_QUADRANT: u32 = MAX_LISTED / 4;
@@ -63,5 +64,26 @@ impl Part<2> for InEllipse {
             extent: limits.extent.map(|along| group.reach_along(along)),
             except: except(target, limits),
         }
+    }
+
+    #[inline(always)]
+    fn list_of_box(&self, group: &Group, bounds: Bounds<f32, 2>, by_quadrants: bool) -> u32 {
+        if self.ellipse[0] > 0.0 {
+            return 4;
+        }
+        if !by_quadrants {
+            return 0;
+        }
+        let [least, greatest] = bounds;
+        let (mut list, mut axis) = (0, 0);
+        while axis < 2 {
+            if least[axis] >= group.place[axis] {
+                list |= 1 << axis;
+            } else if greatest[axis] >= group.place[axis] {
+                return 4;
+            }
+            axis += 1;
+        }
+        list
     }
 }

@@ -23,6 +23,7 @@ use crate::rtree::few::Few;
 use crate::rtree::group::Group;
 use crate::rtree::list::{bytes_of_block, is_before};
 use crate::rtree::patches::{Patches, Target};
+use crate::spatial::place::Bounds;
 
 /// The most neighbours of a target.
 pub const MAX_LISTED: u32 = 64;
@@ -91,6 +92,9 @@ pub trait Finder<const D: usize> {
 pub trait Part<const D: usize>: Choice<1, D> + Choice<4, D> {
     /// The part of a target.
     fn of(target: &Target<D>, group: &Group<D>, limits: &Limits) -> Self;
+
+    /// The list of all points of a box, by quadrants or one for all; 4 if the box does not tell.
+    fn list_of_box(&self, group: &Group<D>, bounds: Bounds<f32, D>, by_quadrants: bool) -> u32;
 }
 
 /// The point that a target leaves out, or [`NONE`].

@@ -96,11 +96,6 @@ impl Index {
     }
 }
 
-/// The corners of a rectangle: the least, then the greatest.
-pub(crate) fn corners(bounds: Bounds) -> [[f64; 2]; 2] {
-    [[bounds.min_x, bounds.min_y], [bounds.max_x, bounds.max_y]]
-}
-
 /// The sides of a rectangle: the least x and y, then the greatest.
 pub(crate) fn sides(bounds: Bounds) -> [f64; 4] {
     [bounds.min_x, bounds.min_y, bounds.max_x, bounds.max_y]

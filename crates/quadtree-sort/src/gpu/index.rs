@@ -12,7 +12,7 @@ use kernels_rs::rtree::{
 
 use super::queries::{DeviceNeighbours, places};
 use super::{Coordinate, DeviceQuadtree, Workspace, bounds};
-use crate::index::{check_bounds, corners, is_crowded, sides};
+use crate::index::{check_bounds, is_crowded, sides};
 use crate::queries::{NONE, check_k};
 use crate::{Index, Result};
 
@@ -400,7 +400,7 @@ impl<T: Coordinate> DeviceIndex<T> {
     /// The index as an argument of kernels.
     #[doc(hidden)]
     pub fn tree(&self) -> Tree<'_, T> {
-        let Layout { starts, top, roots, .. } = self.layout;
+        let (bounds, Layout { starts, top, roots, .. }) = (self.bounds, self.layout);
         Tree {
             x: self.x.input(),
             y: self.y.input(),
@@ -411,7 +411,7 @@ impl<T: Coordinate> DeviceIndex<T> {
             starts,
             top,
             roots,
-            extent: corners(self.bounds),
+            extent: [[bounds.min_x, bounds.min_y], [bounds.max_x, bounds.max_y]],
         }
     }
 }

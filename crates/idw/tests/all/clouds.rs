@@ -48,9 +48,14 @@ fn searches() -> [Params; 7] {
 
 #[test]
 fn neighbours_are_those_of_the_definition_in_every_cloud() {
+    // More than lists hold.
+    let many = [Params::nearest(100), Params::default().max_points_per_quadrant(20)];
     for cloud in all(400, 1) {
         let targets = places(&cloud, 40);
-        searches().iter().for_each(|params| neighbours::check(&cloud, &targets, params, 1e-11));
+        searches()
+            .iter()
+            .chain(&many)
+            .for_each(|params| neighbours::check(&cloud, &targets, params, 1e-11));
     }
 }
 

@@ -12,21 +12,23 @@
 //! Each line is a walk down the tree for the 32 places of a warp, or a few. A walk measures points in f64 that f32 does not
 //! exclude, so limits are exact. By quadrants each has its own limit.
 
+mod steps;
+mod visits;
+
 use core::array;
 use core::marker::PhantomData;
 
-use device_std::shared::{Carver, SharedArray};
 use device_std::{math, vector, warp};
 
+use self::steps::Steps;
+use self::visits::{Limit, NearestLeaf, Rough, Within};
 use super::Limits;
 use super::results::Neighbours;
 use super::turns::{by_turns, fewer, total};
 use super::warp_search::{Finder, Part};
 use crate::rtree::choice::Choice;
-use crate::rtree::density::Density;
-use crate::rtree::descent::{Tree, Visitor, walk};
+use crate::rtree::descent::{Tree, walk};
 use crate::rtree::group::Group;
-use crate::rtree::list::BLOCK;
 use crate::rtree::patches::Target;
 use crate::spatial::place::Bounds;
 
@@ -39,27 +41,11 @@ const FARTHER: f64 = 1.6;
 /// How often a circle is made larger or smaller.
 const ROUNDS: u32 = 64;
 
-/// Steps between two distances.
-const STEPS: u32 = 32;
-
-/// Bits of the number of a step.
-const STEP_BITS: u32 = STEPS.ilog2();
-
-/// The counters of all warps: one for each lane and step.
-#[inline(always)]
-const fn room(carver: &mut Carver) -> SharedArray<u32> {
-    carver.array(BLOCK * STEPS)
-}
-
 /// Any number of the nearest points of a part, of all or of each quadrant.
 pub struct Many<P>(PhantomData<P>);
 
 impl<P: Part<D> + 'static, const D: usize> Finder<D> for Many<P> {
-    const SHARED: u32 = {
-        let mut carver = Carver::new();
-        let _ = room(&mut carver);
-        carver.bytes()
-    };
+    const SHARED: u32 = steps::SHARED;
 
     type Entries<'a> = Taken<'a, P, D>;
 
@@ -406,239 +392,6 @@ impl<P: Part<D>, const D: usize> Walks<'_, P, D> {
             }
         }
         last
-    }
-}
-
-/// Between which two numbers the last of the least `wanted` ones lies.
-struct Steps {
-    first: u64,
-    last: u64,
-    wanted: u32,
-    /// How many numbers are below `first`.
-    before: u32,
-    /// Whether all numbers up to `last` are wanted.
-    is_whole: bool,
-    /// Whether the last one is known.
-    is_done: bool,
-    counters: SharedArray<u32>,
-}
-
-impl Steps {
-    #[inline(always)]
-    fn new([first, last]: [u64; 2], wanted: u32) -> Self {
-        let counters = room(&mut Carver::new()).skip(warp::warp_id() * warp::SIZE * STEPS);
-        Self { first, last, wanted, before: 0, is_whole: false, is_done: wanted == 0, counters }
-    }
-
-    /// The binary logarithm of the numbers in a step.
-    #[inline(always)]
-    fn shift(&self) -> u32 {
-        (u64::BITS - (self.last - self.first).leading_zeros()).saturating_sub(STEP_BITS)
-    }
-
-    /// The lane's counter of a step.
-    #[inline(always)]
-    fn counter(step: u32) -> u32 {
-        step * warp::SIZE + warp::lane_id()
-    }
-
-    /// Before numbers are counted.
-    #[inline(always)]
-    fn begin(&mut self) {
-        self.before = 0;
-        let mut step = 0;
-        while step < vector::unknown(STEPS) {
-            // SAFETY: the lane's own.
-            unsafe { self.counters.store(Self::counter(step), 0) };
-            step += 1;
-        }
-    }
-
-    /// Counts a number.
-    #[inline(always)]
-    fn count(&mut self, number: u64) {
-        if number > self.last {
-            return;
-        }
-        if number < self.first {
-            self.before += 1;
-            return;
-        }
-        let counter = Self::counter(((number - self.first) >> self.shift()) as u32);
-        // SAFETY: the lane's own; a step is below their number.
-        unsafe { self.counters.store(counter, self.counters.load(counter) + 1) };
-    }
-
-    /// Goes on with the step of the last wanted number.
-    #[inline(always)]
-    fn narrow(&mut self) {
-        if self.is_done {
-            return;
-        }
-        if self.before >= self.wanted {
-            (self.first, self.last) = (0, self.first - 1);
-            self.is_whole = self.before == self.wanted;
-            self.is_done = self.is_whole || self.last == 0;
-            return;
-        }
-        let (shift, mut count, mut step) = (self.shift(), self.before, 0);
-        while step < vector::unknown(STEPS) {
-            // SAFETY: the lane's own.
-            count += unsafe { self.counters.load(Self::counter(step)) };
-            if count >= self.wanted {
-                break;
-            }
-            step += 1;
-        }
-        self.first += (step as u64) << shift;
-        self.last = u64::min(self.last, self.first + ((1 << shift) - 1));
-        self.is_whole = count == self.wanted;
-        self.is_done = self.is_whole || self.first == self.last;
-    }
-}
-
-/// Finds the leaf nearest to the group. The first leaf of a walk is not always it: boxes along the curve overlap.
-struct NearestLeaf<const D: usize> {
-    density: Option<Density<D>>,
-    /// The bits of its squared distance.
-    reach: u32,
-}
-
-impl<const D: usize> Visitor<f64, D> for NearestLeaf<D> {
-    const NEAREST_FIRST: bool = true;
-    const SKIPS_REPEATED: bool = true;
-
-    #[inline(always)]
-    fn reach(&self) -> u32 {
-        self.reach
-    }
-
-    #[inline(always)]
-    fn wants(&self, _: &Group<D>, _: Bounds<f32, D>) -> bool {
-        true
-    }
-
-    #[inline(always)]
-    unsafe fn visit(&mut self, tree: &Tree<'_, f64, D>, group: &Group<D>, leaf: u32) {
-        let (is_there, point) = tree.point(group, leaf);
-        // SAFETY: passed on to the caller.
-        let leaf = unsafe { Density::of(is_there, point) };
-        self.reach = group.gap(leaf.bounds).to_bits();
-        self.density = Some(leaf);
-    }
-}
-
-/// The greatest f32 squares that points of each list may have.
-struct Limit {
-    /// One above the bits of the square; 0 for a list without points.
-    below: [u32; LISTS],
-    /// The greatest of these.
-    most: u32,
-    /// The greatest of all lanes.
-    reach: u32,
-}
-
-/// Counts points in f32.
-struct Rough<'a, P, const D: usize> {
-    walks: &'a Walks<'a, P, D>,
-    limit: Limit,
-    counts: [u32; LISTS],
-}
-
-impl<P: Part<D>, const D: usize> Rough<'_, P, D> {
-    /// Counts some points of a list.
-    #[inline(always)]
-    fn add(&mut self, list: u32, points: u32) {
-        let mut i = 0;
-        while i < LISTS {
-            self.counts[i] += if list == i as u32 { points } else { 0 };
-            i += 1;
-        }
-    }
-}
-
-impl<P: Part<D>, const D: usize> Visitor<f64, D> for Rough<'_, P, D> {
-    const NEAREST_FIRST: bool = false;
-    const SKIPS_REPEATED: bool = false;
-
-    #[inline(always)]
-    fn reach(&self) -> u32 {
-        self.limit.reach
-    }
-
-    #[inline(always)]
-    fn wants(&self, _: &Group<D>, bounds: Bounds<f32, D>) -> bool {
-        self.walks.wants(bounds, &self.limit)
-    }
-
-    #[inline(always)]
-    unsafe fn take(&mut self, group: &Group<D>, bounds: Bounds<f32, D>, points: u32) -> bool {
-        let list = self.walks.choice.list_of_box(group, bounds, self.walks.by_quadrants);
-        let far = group.far_of_lane(bounds).to_bits();
-        let is_whole = list < LISTS as u32 && far < of_list(self.limit.below, list);
-        let wants = self.walks.wants(bounds, &self.limit);
-        // SAFETY: passed on to the caller.
-        if unsafe { warp::any(warp::FULL, wants && !is_whole) } {
-            return false;
-        }
-        self.add(list, if wants { points } else { 0 });
-        true
-    }
-
-    #[inline(always)]
-    unsafe fn visit(&mut self, tree: &Tree<'_, f64, D>, group: &Group<D>, leaf: u32) {
-        // SAFETY: passed on to the caller.
-        unsafe {
-            tree.each_near(group, leaf, self.limit.reach, |position, point| {
-                let bits = group.squared(point).to_bits();
-                if bits < self.limit.most {
-                    let list = self.walks.list(position);
-                    let is_within = list < LISTS as u32 && bits < of_list(self.limit.below, list);
-                    self.add(list, u32::from(is_within));
-                }
-            });
-        }
-    }
-}
-
-/// Shows the points within a distance.
-struct Within<'a, P, const D: usize, S> {
-    walks: &'a Walks<'a, P, D>,
-    /// The greatest f64 square of each list; negative for none.
-    squared: [f64; LISTS],
-    limit: Limit,
-    see: S,
-}
-
-impl<P: Part<D>, const D: usize, S: FnMut(u32, f64, u32)> Visitor<f64, D> for Within<'_, P, D, S> {
-    const NEAREST_FIRST: bool = false;
-    const SKIPS_REPEATED: bool = false;
-
-    #[inline(always)]
-    fn reach(&self) -> u32 {
-        self.limit.reach
-    }
-
-    #[inline(always)]
-    fn wants(&self, _: &Group<D>, bounds: Bounds<f32, D>) -> bool {
-        self.walks.wants(bounds, &self.limit)
-    }
-
-    #[inline(always)]
-    unsafe fn visit(&mut self, tree: &Tree<'_, f64, D>, group: &Group<D>, leaf: u32) {
-        // SAFETY: passed on to the caller.
-        unsafe {
-            tree.each_near(group, leaf, self.limit.reach, |position, point| {
-                if group.squared(point).to_bits() >= self.limit.most {
-                    return;
-                }
-                let squared = tree.squared(position, self.walks.place);
-                let list = self.walks.list(position);
-                if list < LISTS as u32 && squared <= of_list(self.squared, list) {
-                    (self.see)(list, squared, position);
-                }
-            });
-        }
     }
 }
 

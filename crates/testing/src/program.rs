@@ -92,6 +92,20 @@ impl Program {
         assert_eq!(files(folder), before, "{arguments:?} left files");
     }
 
+    /// Each of these command lines ends with an option and a bad number, negative ones too: the message names both, and
+    /// ends with the reason.
+    ///
+    /// # Panics
+    /// Panics if one of these conditions fails.
+    pub fn refuses_numbers(&self, cases: &[(&str, &str)]) {
+        for (line, reason) in cases {
+            let words: Vec<&str> = line.split(' ').collect();
+            let [.., option, value] = words[..] else { panic!("{line} has no option") };
+            let begin = format!("invalid value '{value}' for '{option} ");
+            self.fails(Path::new("."), &words, &[&begin, &format!("': {reason}\n")]);
+        }
+    }
+
     /// `--version` names the program, completions and the manual page tell its options, and it has those
     /// that all programs have.
     ///

@@ -34,7 +34,7 @@ pub struct Args {
     #[command(flatten)]
     pub globe: GlobeArgs,
     /// Leave pixels without a site if every site is farther than this; metres with --geodesic
-    #[arg(long, value_name = "D", value_parser = fraction, allow_negative_numbers = true)]
+    #[arg(long, value_name = "D", value_parser = fraction)]
     pub max_distance: Option<f64>,
     #[command(flatten)]
     pub raster: RasterArgs,
@@ -94,7 +94,7 @@ impl Args {
 #[derive(clap::Args, Debug)]
 pub struct SiteArgs {
     /// The values of sites, such as 1,4-7 or 100-inf [default: all but 0]; pixels with NODATA or NaN are never sites
-    #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
+    #[arg(long, value_name = "LIST")]
     pub values: Option<SiteValues>,
     /// Take all other pixels as sites; pixels without a value are never sites
     #[arg(long)]
@@ -102,7 +102,7 @@ pub struct SiteArgs {
     /// The sides of a pixel on the ground, or `georeference` for the sides that the mask's place gives. Distances come
     /// in the same unit. A side may be thousands of times the other, as in sections and time axes. The program refuses
     /// a ratio if a distance could be off by more than a part in a million
-    #[arg(long, value_name = "SX,SY", default_value = "1,1", allow_hyphen_values = true)]
+    #[arg(long, value_name = "SX,SY", default_value = "1,1")]
     pub spacing: Spacing,
 }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::{Result, bail, ensure};
 use clap::Parser;
 use geo_io::{Crs, Existing, Output};
-use programs::args::{Format, LightArgs, PointArgs, RasterArgs, RunArgs};
+use programs::args::{Format, LightArgs, PointArgs, RasterArgs, RunArgs, whole};
 
 use crate::scale::Command;
 use crate::surface::SurfaceArgs;
@@ -42,10 +42,10 @@ pub struct Args {
     #[command(flatten)]
     pub run: RunArgs,
     /// Number of points in the sample
-    #[arg(long, hide = true, default_value_t = 5000, conflicts_with = "inputs")]
+    #[arg(long, hide = true, default_value_t = 5000, value_parser = whole(0..=u32::MAX), conflicts_with = "inputs")]
     pub sample_points: u32,
     /// Seed of the sample
-    #[arg(long, hide = true, default_value_t = 1, conflicts_with = "inputs")]
+    #[arg(long, hide = true, default_value_t = 1, value_parser = whole(0..=u64::MAX), conflicts_with = "inputs")]
     pub seed: u64,
 }
 

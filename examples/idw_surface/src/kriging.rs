@@ -29,7 +29,7 @@ pub struct KrigingArgs {
     #[arg(long, requires = "variogram")]
     pub variance: bool,
     /// A fit takes pairs of points up to this distance [default: a third of the diagonal of the points' extent]
-    #[arg(long, requires = "variogram", value_parser = positive, allow_negative_numbers = true)]
+    #[arg(long, requires = "variogram", value_parser = positive)]
     pub cutoff: Option<f64>,
 }
 

@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use geo_io::Crs;
 use gpu_core::Shortest;
 use idw::{Adaptive, Kernel, KernelShape, Params, Surface};
-use programs::args::{Columns, Extent, Size, fraction, positive};
+use programs::args::{Columns, Extent, Size, fraction, positive, whole};
 use programs::units::{note_on_degrees, require_degrees};
 use serde::{Deserialize, Serialize};
 
@@ -18,13 +18,13 @@ use crate::kriging::{self, KrigingArgs};
 #[command(next_help_heading = "Surface")]
 pub struct SurfaceArgs {
     /// Side of a cell, in the units of the coordinates [default: about 512 cells along the longer side]
-    #[arg(long, value_parser = positive, allow_negative_numbers = true, conflicts_with = "size")]
+    #[arg(long, value_parser = positive, conflicts_with = "size")]
     pub resolution: Option<f64>,
     /// Cells across and down; with --bounds they fill these exactly, and must come out square
     #[arg(long, value_name = "WxH")]
     pub size: Option<Size>,
     /// A point's weight is 1 / distance^POWER [default: 2, or the best with --cross-validate]
-    #[arg(long, value_parser = positive, allow_negative_numbers = true)]
+    #[arg(long, value_parser = positive)]
     pub power: Option<f64>,
     /// Derive the power of each cell from the pattern of the points around it (Lu and Wong 2008)
     #[arg(long, conflicts_with_all = ["power", "radius", "max_points", "per_quadrant"])]
@@ -36,19 +36,19 @@ pub struct SurfaceArgs {
     pub kernel: Option<KernelName>,
     /// The distance at which the function of --kernel ends, or the standard deviation of the Gaussian; in metres with
     /// --geographic
-    #[arg(long, value_name = "DISTANCE", value_parser = positive, allow_negative_numbers = true, requires = "kernel")]
+    #[arg(long, value_name = "DISTANCE", value_parser = positive, requires = "kernel")]
     pub bandwidth: Option<f64>,
     /// Smoothing: a distance becomes sqrt(distance^2 + SMOOTHING^2)
-    #[arg(long, default_value_t = 0.0, value_parser = fraction, allow_negative_numbers = true)]
+    #[arg(long, default_value_t = 0.0, value_parser = fraction)]
     pub smoothing: f64,
     /// Only points within this distance count [default: all]; in metres with --geographic
-    #[arg(long, value_parser = radius, allow_negative_numbers = true)]
+    #[arg(long, value_parser = radius)]
     pub radius: Option<f64>,
     /// Only this many points count, the nearest ones [default: all]
-    #[arg(long, value_name = "K")]
+    #[arg(long, value_name = "K", value_parser = whole(0..=u32::MAX))]
     pub max_points: Option<u32>,
     /// A cell with fewer points is NODATA
-    #[arg(long, value_name = "M", default_value_t = 0)]
+    #[arg(long, value_name = "M", default_value_t = 0, value_parser = whole(0..=u32::MAX))]
     pub min_points: u32,
     /// At least A and at most B points of each quadrant around a cell; B 0 for no limit
     #[arg(long, value_name = "A,B")]
@@ -262,13 +262,12 @@ impl FromStr for Quadrants {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let parts = text.split_once(',');
-        let numbers =
-            parts.and_then(|(a, b)| Some((a.trim().parse().ok()?, b.trim().parse().ok()?)));
-        match numbers {
-            Some((min, max)) if max == 0 || min <= max => Ok(Self { min, max }),
-            Some((min, max)) => Err(format!("the minimum {min} is above the maximum {max}")),
-            None => Err("expected two numbers, as 1,4".to_owned()),
+        let (min, max) = text.split_once(',').ok_or("expected two numbers, such as 1,4")?;
+        let number = whole(0..=u32::MAX);
+        let (min, max) = (number(min)?, number(max)?);
+        match max == 0 || min <= max {
+            true => Ok(Self { min, max }),
+            false => Err(format!("the minimum {min} is above the maximum {max}")),
         }
     }
 }

@@ -6,7 +6,7 @@ use anyhow::{Result, ensure};
 use clap::{Arg, Parser};
 use geo_io::{Existing, Output};
 use nni_grid::Fill;
-use programs::args::{Format, LightArgs, PointArgs, RasterArgs, RunArgs, positive};
+use programs::args::{Format, LightArgs, PointArgs, RasterArgs, RunArgs, positive, whole};
 use programs::contours;
 use programs::products::Products;
 use programs::scale::{BudgetArgs, MergeArgs, PointCommand, StoreArgs};
@@ -81,7 +81,7 @@ pub struct Args {
     #[arg(long, value_name = "PATH", help_heading = None)]
     pub contours: Option<PathBuf>,
     /// Height between one contour line and the next, in units of height
-    #[arg(long, value_name = "HEIGHT", default_value_t = 5.0, value_parser = positive, allow_negative_numbers = true, help_heading = None)]
+    #[arg(long, value_name = "HEIGHT", default_value_t = 5.0, value_parser = positive, help_heading = None)]
     pub contour_interval: f64,
     /// Also write the Delaunay triangulation of the points that the DEM is made from, in their coordinates: PLY (.ply),
     /// Wavefront OBJ (.obj) or FlatGeobuf (.fgb: polygons with heights). The option --duplicates decides the height of
@@ -97,10 +97,10 @@ pub struct Args {
     #[command(flatten)]
     pub run: RunArgs,
     /// About how many points the simulated survey measures
-    #[arg(long, hide = true, default_value_t = 1_000_000, conflicts_with = "inputs")]
+    #[arg(long, hide = true, default_value_t = 1_000_000, value_parser = whole(0..=u64::MAX), conflicts_with = "inputs")]
     pub survey_points: u64,
     /// Seed of the simulated survey
-    #[arg(long, hide = true, default_value_t = 1, conflicts_with = "inputs")]
+    #[arg(long, hide = true, default_value_t = 1, value_parser = whole(0..=u64::MAX), conflicts_with = "inputs")]
     pub seed: u64,
 }
 

@@ -6,7 +6,7 @@ use anyhow::{Result, bail, ensure};
 use clap::Args;
 use gpu_core::ValueRange;
 use nni_grid::{Duplicates, Fill, Method, Params, Weights};
-use programs::args::{HEIGHT, Size, number, positive, value_name};
+use programs::args::{HEIGHT, Size, number, positive, value_name, whole};
 use programs::cloud::Cloud;
 
 use crate::dsm::keep_highest;
@@ -18,7 +18,7 @@ use crate::layer::{ABOVE, Layer};
 #[command(next_help_heading = "Surface")]
 pub struct SurfaceArgs {
     /// Side of a DEM cell, in ground units [default: 1, in feet 3, in degrees none]
-    #[arg(long, value_parser = positive, allow_negative_numbers = true)]
+    #[arg(long, value_parser = positive)]
     pub resolution: Option<f64>,
     /// Divide --bounds into this many columns and rows of square cells; their edges then need not be multiples of the
     /// side
@@ -30,7 +30,7 @@ pub struct SurfaceArgs {
     pub template: Option<PathBuf>,
     /// The largest distance from the nearest point at which ground has a height, in DEM cells ("inf": everywhere);
     /// farther ground is NODATA. All natural neighbours count for a height, however far away they are
-    #[arg(long, value_name = "CELLS", default_value_t = 10.0, value_parser = number, allow_negative_numbers = true)]
+    #[arg(long, value_name = "CELLS", default_value_t = 10.0, value_parser = number)]
     pub max_distance: f64,
     /// Leave out cells outside the convex hull of the points
     #[arg(long)]
@@ -41,7 +41,7 @@ pub struct SurfaceArgs {
     #[arg(long, value_name = "NAME", value_delimiter = ',', default_value = HEIGHT, value_parser = value_name)]
     pub value: Vec<String>,
     /// What ground without a height holds: nodata, nearest (the height of the nearest point), or a number
-    #[arg(long, value_name = "nodata|nearest|VALUE", default_value = "nodata", value_parser = fill, allow_negative_numbers = true)]
+    #[arg(long, value_name = "nodata|nearest|VALUE", default_value = "nodata", value_parser = fill)]
     pub fill: Fill,
     /// Further bands of a GeoTIFF, separated by commas: count, distance or neighbours. Count is the points in each
     /// cell. Distance is from a cell's centre to the nearest point, in the coordinates' units, up to --max-distance.
@@ -79,14 +79,14 @@ pub struct SurfaceArgs {
     /// With --method pixels: how far from a DEM cell pixels count for it, in DEM cells; "inf" for no limit. In gaps
     /// wider than twice this, heights differ from natural neighbour interpolation [default: 3 with weights sibson, inf
     /// with others]
-    #[arg(long, value_name = "CELLS", value_parser = number, allow_negative_numbers = true)]
+    #[arg(long, value_name = "CELLS", value_parser = number)]
     pub query_radius: Option<f64>,
     /// With --method pixels: how far from a point cells use it, in DEM cells, as in the paper. The surface has a step
     /// where a cell loses a natural neighbour by this limit [default: inf]
-    #[arg(long, value_name = "CELLS", value_parser = number, allow_negative_numbers = true)]
+    #[arg(long, value_name = "CELLS", value_parser = number)]
     pub region_of_influence: Option<f64>,
     /// With --method pixels: pixels along the side of a DEM cell, 1 to 8; more is more accurate and slower
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole(0..=u32::MAX))]
     pub supersample: u32,
     /// An option of earlier versions
     #[arg(long, hide = true, allow_hyphen_values = true)]

@@ -34,10 +34,10 @@ pub struct AskArgs {
     #[arg(long, value_name = "PATH")]
     pub leaves: Option<PathBuf>,
     /// Count the points in a rectangle, edges included, and print the range of their values
-    #[arg(long, value_name = "XMIN,YMIN,XMAX,YMAX", allow_hyphen_values = true)]
+    #[arg(long, value_name = "XMIN,YMIN,XMAX,YMAX")]
     pub window: Option<Window>,
     /// Find the K points nearest to a place. If x and y are degrees, distances are metres along great circles
-    #[arg(long, value_name = "X,Y,K", allow_hyphen_values = true)]
+    #[arg(long, value_name = "X,Y,K")]
     pub nearest: Option<Nearest>,
     /// Count the points in each polygon of a file: GeoJSON, FlatGeobuf (.fgb), GeoParquet (.parquet), GeoPackage
     /// (.gpkg) or Shapefile (.shp). A polygon's points lie in any of its parts, outside of the part's holes

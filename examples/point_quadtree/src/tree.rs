@@ -7,7 +7,7 @@ use anyhow::{Result, ensure};
 use clap::Arg;
 use geo_io::CsvColumns;
 use gpu_core::Bounds;
-use programs::args::{Columns, PointArgs, ending, value_name};
+use programs::args::{Columns, PointArgs, ending, value_name, whole};
 use programs::inputs::Files;
 use quadtree_sort::{Baseline, MAX_LEVEL, Method, Outside, Params};
 
@@ -24,10 +24,10 @@ pub struct TreeArgs {
     #[arg(long)]
     pub geographic: bool,
     /// Divide a cell with more points than this into four
-    #[arg(long, value_name = "N", default_value_t = 20)]
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = whole(0..=u32::MAX))]
     pub threshold: u32,
     /// How many times a cell may be divided, at most
-    #[arg(long, value_name = "LEVELS", default_value_t = MAX_LEVEL)]
+    #[arg(long, value_name = "LEVELS", default_value_t = MAX_LEVEL, value_parser = whole(0..=MAX_LEVEL))]
     pub max_depth: u32,
     /// Values that points carry, separated by commas: z for the heights, fields of LAS files, or columns of tables by
     /// name or number. The fields are intensity, return, returns, class, scan_angle, user_data, source, gps_time, red,
@@ -65,8 +65,6 @@ impl TreeArgs {
     /// Checks what clap cannot check.
     pub fn check(&self) -> Result<()> {
         ensure!(self.threshold > 0, "--threshold 0: a leaf holds at least one point");
-        let deepest = self.max_depth;
-        ensure!(deepest <= MAX_LEVEL, "--max-depth {deepest}: at most {MAX_LEVEL} levels");
         self.points.crs()?;
         values::check(&self.value)
     }

@@ -1,6 +1,7 @@
 //! The beginning and the end of every program.
 
 use std::any::Any;
+use std::ffi::OsString;
 use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind, set_hook};
 use std::process::ExitCode;
@@ -72,12 +73,13 @@ fn threads(mut matches: &ArgMatches) -> Option<usize> {
 /// and end the program; a completion script and the manual page are printed in its stead.
 fn command_line<Args: Parser>(name: &'static str) -> Result<Option<(Args, Option<usize>)>> {
     let command = || Args::command().name(name).bin_name(name);
-    let words: Vec<String> =
-        std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+    let line: Vec<OsString> = std::env::args_os().collect();
+    let words: Vec<_> = line.iter().skip(1).map(|word| word.to_string_lossy()).collect();
+    let words: Vec<&str> = words.iter().map(|word| word.as_ref()).collect();
     if print_instead(&words, command)? {
         return Ok(None);
     }
-    let parsed = command().try_get_matches().and_then(|matches| {
+    let parsed = command().try_get_matches_from(with_negative_values(line)).and_then(|matches| {
         let threads = threads(&matches);
         Ok((Args::from_arg_matches(&matches)?, threads))
     });
@@ -85,6 +87,30 @@ fn command_line<Args: Parser>(name: &'static str) -> Result<Option<(Args, Option
         DisplayHelp | DisplayVersion => error.exit(),
         _ => anyhow::anyhow!("{}", in_a_line(&error, &command())),
     })
+}
+
+/// Joins each option with the negative number, or the list that begins with one, behind it. clap takes both for options.
+fn with_negative_values(line: Vec<OsString>) -> Vec<OsString> {
+    let is_option = |word: &OsString| {
+        word.to_str().is_some_and(|word| word.starts_with("--") && !word.contains('='))
+    };
+    let is_negative = |word: &OsString| {
+        let value = word.to_str().and_then(|word| word.strip_prefix('-')).unwrap_or_default();
+        value.starts_with(|c: char| c == '.' || c.is_ascii_digit()) || value.starts_with("inf")
+    };
+    let (mut joined, mut are_options) = (Vec::<OsString>::new(), true);
+    for word in line {
+        are_options &= word != "--";
+        let option = joined.last_mut().filter(|option| are_options && is_option(option));
+        match option.filter(|_| is_negative(&word)) {
+            Some(option) => {
+                option.push("=");
+                option.push(word);
+            }
+            None => joined.push(word),
+        }
+    }
+    joined
 }
 
 /// What is wrong with a command line, with clap's tips and without the usage.
@@ -122,13 +148,13 @@ fn elsewhere(error: &clap::Error, command: &Command) -> Option<String> {
 }
 
 /// Prints what `--completions SHELL` or `--man` asks for, if one of them is the command line.
-fn print_instead(words: &[String], command: impl Fn() -> Command) -> Result<bool> {
-    let shell = match words {
-        [word] if word == "--man" => {
+fn print_instead(words: &[&str], command: impl Fn() -> Command) -> Result<bool> {
+    let shell = match *words {
+        ["--man"] => {
             clap_mangen::Man::new(command()).render(&mut std::io::stdout())?;
             return Ok(true);
         }
-        [word, shell] if word == "--completions" => shell.as_str(),
+        ["--completions", shell] => shell,
         [word] => match word.strip_prefix("--completions=") {
             Some(shell) => shell,
             None => return Ok(false),

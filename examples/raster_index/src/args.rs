@@ -8,7 +8,7 @@ use ccq_tree::{Connectivity, Window};
 use clap::{Parser, Subcommand};
 use geo_io::{Number, Output};
 use gpu_core::{Bounds, DeviceChoice, GridSpec};
-use programs::args::{Extent, RunArgs, count, ending};
+use programs::args::{Extent, RunArgs, count, ending, whole};
 use programs::catalogues::CatalogueArgs;
 use programs::inputs::{Files, is_one_file};
 use programs::scale::RunTileArgs;
@@ -55,13 +55,13 @@ pub struct BuildArgs {
     pub array: Option<String>,
     /// Boundaries of bins, rising, separated by commas: up to 255, or 65,534 for values of 32 and 64 bits [default: the
     /// values themselves]
-    #[arg(long, value_name = "A,B,C", value_delimiter = ',', allow_hyphen_values = true)]
+    #[arg(long, value_name = "A,B,C", value_delimiter = ',')]
     pub bins: Vec<Number>,
     /// Make this many bins with about as many cells each, for values of any type
     #[arg(long, value_name = "N", value_parser = count, conflicts_with = "bins")]
     pub quantiles: Option<usize>,
     /// The value that stands for NODATA [default: what the file says, or GDAL's .aux.xml beside it; NaN always does]
-    #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
+    #[arg(long, value_name = "VALUE")]
     pub nodata: Option<Number>,
     /// The index
     #[arg(short, long, value_name = "PATH", default_value = "index.ccq")]
@@ -70,7 +70,7 @@ pub struct BuildArgs {
     #[arg(long, value_name = "N", value_parser = count, default_value = "1024")]
     pub sample_side: usize,
     /// Seed of the sample
-    #[arg(long, default_value = "1")]
+    #[arg(long, default_value_t = 1, value_parser = whole(0..=u64::MAX))]
     pub seed: u64,
     #[command(flatten)]
     pub run: RunArgs,
@@ -95,13 +95,13 @@ pub struct QueryArgs {
     #[arg(long, value_name = "NAME")]
     pub array: Option<String>,
     /// The value that stands for NODATA in the rasters, if the index was built with another value than the file states
-    #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
+    #[arg(long, value_name = "VALUE")]
     pub nodata: Option<Number>,
     /// Values from the first on and below the second, such as 10,20 or 10,inf [default: any]
-    #[arg(long, value_name = "LO,HI", allow_hyphen_values = true)]
+    #[arg(long, value_name = "LO,HI")]
     pub range: Option<Range>,
     /// Values that are one of these classes, whole numbers from 0 to 62, such as 1,4,7 [default: any]
-    #[arg(long, value_name = "A,B,C", value_delimiter = ',', value_parser = class)]
+    #[arg(long, value_name = "A,B,C", value_delimiter = ',', value_parser = whole(0..=62))]
     pub classes: Vec<u32>,
     /// Print the sum and the mean of the found values; not for an index with bins
     #[arg(long)]
@@ -111,12 +111,7 @@ pub struct QueryArgs {
     pub window: Option<Rectangle>,
     /// The rectangle of the ground whose cells count, in the units of the index's place; a cell that it cuts counts
     /// [default: all]
-    #[arg(
-        long,
-        value_name = "XMIN,YMIN,XMAX,YMAX",
-        allow_hyphen_values = true,
-        conflicts_with = "window"
-    )]
+    #[arg(long, value_name = "XMIN,YMIN,XMAX,YMAX", conflicts_with = "window")]
     pub bounds: Option<Extent>,
     /// Another index and its range, which a cell must satisfy as well; may be given several times. Its cells may have
     /// another size: the query finds the finest cells, and a coarser cell counts for all finer cells whose centres lie
@@ -311,12 +306,6 @@ impl QueryArgs {
     }
 }
 
-/// A class of `--classes`.
-fn class(text: &str) -> Result<u32, String> {
-    let class = text.trim().parse().ok().filter(|class| *class <= 62);
-    class.ok_or_else(|| "a class is a whole number from 0 to 62".to_owned())
-}
-
 /// `--connectivity`.
 fn connectivity(text: &str) -> Result<Connectivity, String> {
     match text {
@@ -394,10 +383,7 @@ impl FromStr for Rectangle {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let whole = |word: &str| {
-            word.trim().parse::<u32>().map_err(|_| format!("\"{word}\" is not a whole number"))
-        };
-        let numbers = text.split(',').map(whole).collect::<Result<Vec<u32>, _>>()?;
+        let numbers = text.split(',').map(whole(0..=u32::MAX)).collect::<Result<Vec<u32>, _>>()?;
         let [row0, column0, row1, column1] = numbers[..] else {
             return Err(format!("expected 4 numbers, found {}", numbers.len()));
         };

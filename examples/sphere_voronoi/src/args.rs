@@ -6,7 +6,7 @@ use std::str::FromStr;
 use anyhow::{Result, ensure};
 use clap::{Parser, ValueEnum};
 use geo_io::{CsvColumns, Existing, Output};
-use programs::args::{RunArgs, ending};
+use programs::args::{RunArgs, ending, whole};
 use sphere_qtm::{Baseline, Latitude, Level, MAX_LEVEL, Method, Params};
 
 use crate::ids::Grid;
@@ -25,7 +25,7 @@ pub struct Args {
     #[arg(long, value_name = "LON,LAT", default_value = "lon,lat")]
     pub columns: Columns,
     /// Level of the mesh: it has 8 x 4^LEVEL cells
-    #[arg(long, default_value_t = 9, value_parser = clap::value_parser!(u32).range(0..=i64::from(MAX_LEVEL)))]
+    #[arg(long, default_value_t = 9, value_parser = whole(0..=MAX_LEVEL))]
     pub level: u32,
     /// How the geodetic latitudes in files become latitudes on the sphere
     #[arg(long = "latitude", value_enum, default_value_t = Kind::Authalic)]
@@ -69,18 +69,18 @@ pub struct Args {
     #[arg(long, value_enum, default_value_t = Projection::Equirectangular)]
     pub projection: Projection,
     /// The middle of an orthographic map
-    #[arg(long, value_name = "LON,LAT", default_value = "10,30", allow_hyphen_values = true)]
+    #[arg(long, value_name = "LON,LAT", default_value = "10,30")]
     pub centre: Centre,
     /// Pixels of the map from west to east
-    #[arg(long, value_name = "PIXELS", default_value_t = 2048, value_parser = clap::value_parser!(u32).range(2..=32768))]
+    #[arg(long, value_name = "PIXELS", default_value_t = 2048, value_parser = whole(2..=32768))]
     pub map_width: u32,
     #[command(flatten)]
     pub run: RunArgs,
     /// Number of sites in the sample
-    #[arg(long, hide = true, default_value_t = 1000, conflicts_with = "sites")]
+    #[arg(long, hide = true, default_value_t = 1000, value_parser = whole(0..=u32::MAX), conflicts_with = "sites")]
     pub sample_sites: u32,
     /// Seed of the sample
-    #[arg(long, hide = true, default_value_t = 1, conflicts_with = "sites")]
+    #[arg(long, hide = true, default_value_t = 1, value_parser = whole(0..=u64::MAX), conflicts_with = "sites")]
     pub seed: u64,
 }
 

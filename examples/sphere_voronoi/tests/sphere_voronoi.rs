@@ -761,3 +761,15 @@ fn sites_of_geoparquet_keep_their_columns_in_regions_and_neighbours() {
         &["utm.parquet", "utm.parquet is in EPSG:32631"],
     );
 }
+
+#[test]
+fn bad_numbers_are_refused_with_a_reason() {
+    PROGRAM.refuses_numbers(&[
+        ("a.csv --level -1", "-1 is below 0"),
+        ("a.csv --level 99", "99 is above 29"),
+        ("a.csv --map-width -1", "-1 is below 2"),
+        ("a.csv --centre -1,b", "expected two numbers, as 10,30"),
+        ("--sample-sites -1", "-1 is below 0"),
+        ("--seed 1.5", "\"1.5\" is not a whole number"),
+    ]);
+}

@@ -113,7 +113,7 @@ impl OutputArgs {
 #[derive(clap::Args, Clone, Debug)]
 pub struct PlaceArgs {
     /// The side of a cell, for a DEM that does not say where it lies on the ground [default: 1]
-    #[arg(long, value_name = "SIZE", value_parser = positive, allow_negative_numbers = true)]
+    #[arg(long, value_name = "SIZE", value_parser = positive)]
     pub cell_size: Option<f64>,
 }
 

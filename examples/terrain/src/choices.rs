@@ -111,7 +111,7 @@ pub struct MethodArgs {
     #[arg(long, value_name = "NAME", value_enum, default_value = "azimuth")]
     pub aspect_angle: AngleName,
     /// The aspect of level ground, such as 0 or -1 [default: none, which is NODATA]
-    #[arg(long, value_name = "VALUE", value_parser = finite, allow_hyphen_values = true)]
+    #[arg(long, value_name = "VALUE", value_parser = finite)]
     pub flat: Option<f32>,
     /// How many lights the hillshade has, and how it combines them with the slope
     #[arg(long, value_name = "NAME", value_enum, default_value = "lambert")]

@@ -26,7 +26,7 @@ pub struct DrawingArgs {
     #[arg(long, value_name = "NAME", value_enum, default_value = "linear")]
     pub between: Between,
     /// From one contour line to the next, in the unit of heights
-    #[arg(long, value_name = "HEIGHT", default_value_t = 5.0, value_parser = positive, allow_negative_numbers = true)]
+    #[arg(long, value_name = "HEIGHT", default_value_t = 5.0, value_parser = positive)]
     pub contour_interval: f64,
 }
 

@@ -62,7 +62,7 @@ pub struct PlanArgs {
     pub globe: GlobeArgs,
     /// Leave pixels without a site if every site is farther than this; metres with --geodesic. Without a limit, and
     /// with --geodesic, tiles are strips of columns, and `scan` comes before `run`
-    #[arg(long, value_name = "D", value_parser = fraction, allow_negative_numbers = true)]
+    #[arg(long, value_name = "D", value_parser = fraction)]
     pub max_distance: Option<f64>,
     #[command(flatten)]
     pub store: StoreArgs,

@@ -303,3 +303,14 @@ fn the_report_is_lines_or_an_object_or_nothing() {
     let object = PROGRAM.reports(folder.path(), &["row.npy", "-o", "out.tif"], &fields);
     assert_eq!(object["written"], serde_json::json!(["out.tif"]));
 }
+
+#[test]
+fn bad_numbers_are_refused_with_a_reason() {
+    PROGRAM.refuses_numbers(&[
+        ("a.tif --max-distance -1", "-1 is below 0"),
+        ("a.tif --spacing -1,1", "\"-1\" is not a positive number"),
+        ("a.tif --threads -1", "-1 is below 1"),
+        ("plan a.tif --max-distance -1", "-1 is below 0"),
+        ("run plan.json --tile -1", "-1 is below 0"),
+    ]);
+}

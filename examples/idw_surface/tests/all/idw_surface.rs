@@ -537,3 +537,20 @@ fn numbers_near_the_ends_of_f64_are_shown_in_few_digits() {
         assert!(error.contains(word) && error.len() < 200, "{error}");
     }
 }
+
+#[test]
+fn bad_numbers_are_refused_with_a_reason() {
+    PROGRAM.refuses_numbers(&[
+        ("a.csv --power -1", "-1 is not above 0"),
+        ("a.csv --smoothing -.5", "-.5 is below 0"),
+        ("a.csv --z-factor -1", "-1 is not above 0"),
+        ("a.csv --max-points -1", "-1 is below 0"),
+        ("a.csv --max-points 4294967296", "4294967296 is above 4294967295"),
+        ("a.csv --min-points -1", "-1 is below 0"),
+        ("a.csv --per-quadrant -1,4", "-1 is below 0"),
+        ("a.csv --size 4294967296x1", "4294967296 is above 4294967295"),
+        ("--sample-points -1", "-1 is below 0"),
+        ("--seed -1", "-1 is below 0"),
+        ("run plan.json --tile -1", "-1 is below 0"),
+    ]);
+}

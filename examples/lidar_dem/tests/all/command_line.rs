@@ -69,3 +69,25 @@ fn what_is_wrong_is_said_with_a_tip() {
     let c1 = ["points.csv", "--weights", "c1", "-o", "c1.npy", "--device", "cpu"];
     PROGRAM.succeeds(folder.path(), &c1);
 }
+
+#[test]
+fn bad_numbers_are_refused_with_a_reason() {
+    PROGRAM.refuses_numbers(&[
+        ("a.csv --z-factor -1", "-1 is not above 0"),
+        ("a.csv --contour-interval -1", "-1 is not above 0"),
+        ("a.csv --resolution -1", "-1 is not above 0"),
+        ("a.csv --size -1x5", "-1 is below 1"),
+        ("a.csv --size 5x4294967296", "4294967296 is above 4294967295"),
+        ("a.csv --supersample -1", "-1 is below 0"),
+        ("a.csv --supersample 1.5", "\"1.5\" is not a whole number"),
+        ("a.csv --threads -1", "-1 is below 1"),
+        ("a.csv --altitude -1", "-1 is not from 0 to 90 degrees"),
+        ("a.csv --classes -1,2", "unknown class \"-1\": classes are 0 to 255"),
+        ("a.csv --bounds -inf,0,1,1", "\"-inf\" is not finite"),
+        ("--survey-points -1", "-1 is below 0"),
+        ("plan a.csv --tile-size -1", "-1 is below 0"),
+        ("plan a.csv --cards 0", "0 is below 1"),
+        ("plan a.csv --memory -1GiB", "-1 is not above 0"),
+        ("run plan.json --tile -1", "-1 is below 0"),
+    ]);
+}

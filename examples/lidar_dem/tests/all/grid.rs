@@ -237,7 +237,7 @@ fn grids_that_contradict_or_are_none_are_named() {
         (&["--template", "zone.tif", "--resolution", "1"], &["--template", "--resolution"]),
         (&["--template", "zone.tif", bounds], &["--template", "--bounds"]),
         (&["--template", "zone.tif", "-o", "zone.tif"], &["same file", "zone.tif"]),
-        (&["--size", "0,5"], &["--size", "\"0\" is not a whole number"]),
+        (&["--size", "0,5"], &["--size", "0 is below 1"]),
         (&["--size", "5"], &["--size", "640x480"]),
         (&["--size", "5,5"], &["--size 5x5", "--bounds"]),
         (&["--size", "50,40", bounds], &["0.8 x 1", "--size 50x50"]),

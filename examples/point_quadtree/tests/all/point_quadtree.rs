@@ -673,3 +673,20 @@ fn inputs_and_outputs_are_under_no_other_heading() {
         ["Options:", "--threshold"],
     ]);
 }
+
+#[test]
+fn bad_numbers_are_refused_with_a_reason() {
+    PROGRAM.refuses_numbers(&[
+        ("a.csv --threshold -1", "-1 is below 0"),
+        ("a.csv --max-depth -1", "-1 is below 0"),
+        ("a.csv --max-depth 99", "99 is above 31"),
+        ("a.csv --memory-budget -1MB", "-1 is not above 0"),
+        ("a.csv --nearest -1,2,-3", "-3 is below 1"),
+        (
+            "a.csv --nearest 1,2,184467440737095516159",
+            "184467440737095516159 is above 18446744073709551615",
+        ),
+        ("a.csv --window -1,2,-3,4", "the least x, -1, is above the greatest, -3"),
+        ("run plan.json --tile -1", "-1 is below 0"),
+    ]);
+}

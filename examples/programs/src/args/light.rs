@@ -16,10 +16,10 @@ pub struct LightArgs {
     #[arg(long, value_name = "FACTOR", default_value_t = 1.0, value_parser = positive)]
     pub z_factor: f64,
     /// Where the light comes from, in degrees clockwise from north, from -360 to 360
-    #[arg(long, value_name = "DEGREES", default_value_t = 315.0, value_parser = turn, allow_negative_numbers = true)]
+    #[arg(long, value_name = "DEGREES", default_value_t = 315.0, value_parser = turn)]
     pub azimuth: f64,
     /// Height of the light above the horizon, in degrees from 0 to 90
-    #[arg(long, value_name = "DEGREES", default_value_t = 45.0, value_parser = elevation, allow_negative_numbers = true)]
+    #[arg(long, value_name = "DEGREES", default_value_t = 45.0, value_parser = elevation)]
     pub altitude: f64,
 }
 

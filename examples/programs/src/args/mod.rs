@@ -12,5 +12,5 @@ pub use raster::{Format, RasterArgs, ending};
 pub use run::RunArgs;
 pub use words::{
     Classes, Columns, Extent, HEIGHT, Size, bytes, count, fraction, number, positive,
-    require_x_first, threads, value_name,
+    require_x_first, threads, value_name, whole,
 };

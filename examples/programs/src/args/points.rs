@@ -34,7 +34,7 @@ pub struct PointArgs {
     pub returns: Returns,
     /// The result's extent, snapped outward to the resolution [default: the extent of the points]; points outside also
     /// count where they are near enough
-    #[arg(long, value_name = "XMIN,YMIN,XMAX,YMAX", allow_hyphen_values = true)]
+    #[arg(long, value_name = "XMIN,YMIN,XMAX,YMAX")]
     pub bounds: Option<Extent>,
     /// Coordinate system, such as EPSG:26910 or EPSG:26910+5703, in place of the one in the files
     #[arg(long)]

@@ -13,7 +13,7 @@ use super::words::nodata;
 #[command(next_help_heading = "GeoTIFF")]
 pub struct RasterArgs {
     /// The number that stands for a missing value, in a GeoTIFF and in a table .xyz
-    #[arg(long, value_name = "VALUE", default_value_t = -9999.0, value_parser = nodata, allow_hyphen_values = true)]
+    #[arg(long, value_name = "VALUE", default_value_t = -9999.0, value_parser = nodata)]
     pub nodata: f32,
     /// Write a cloud-optimised GeoTIFF: with overviews and statistics, and in an order that readers can take in parts
     #[arg(long)]

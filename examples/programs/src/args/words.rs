@@ -1,6 +1,8 @@
 //! The values of options, as words.
 
 use std::fmt::{Display, Formatter};
+use std::num::IntErrorKind;
+use std::ops::RangeInclusive;
 use std::str::FromStr;
 
 use geo_io::{CsvColumns, Number};
@@ -40,17 +42,41 @@ pub fn fraction(text: &str) -> Result<f64, String> {
     }
 }
 
+/// Returns the parser of an option that takes a whole number within a range.
+pub fn whole<T: Whole>(
+    range: RangeInclusive<T>,
+) -> impl Fn(&str) -> Result<T, String> + Clone + Send + Sync + 'static {
+    move |text| {
+        let word = text.trim();
+        let number = word.parse::<i128>().or_else(|error| match error.kind() {
+            IntErrorKind::PosOverflow => Ok(i128::MAX),
+            IntErrorKind::NegOverflow => Ok(i128::MIN),
+            _ => Err(format!("\"{word}\" is not a whole number")),
+        })?;
+        let (value, least) = (T::try_from(number).ok(), range.start());
+        match value.filter(|value| range.contains(value)) {
+            Some(value) => Ok(value),
+            None if number < 0 || value.is_some_and(|value| value < *least) => {
+                Err(format!("{word} is below {least}"))
+            }
+            None => Err(format!("{word} is above {}", range.end())),
+        }
+    }
+}
+
+/// The types of [`whole`].
+pub trait Whole: TryFrom<i128> + Copy + Display + PartialOrd + Send + Sync + 'static {}
+
+impl<T: TryFrom<i128> + Copy + Display + PartialOrd + Send + Sync + 'static> Whole for T {}
+
 /// A whole number from 1 up.
 pub fn count(text: &str) -> Result<usize, String> {
-    let value = text.trim().parse().ok().filter(|&n| n > 0);
-    value.ok_or_else(|| format!("\"{text}\" is not a whole number from 1 up"))
+    whole(1..=usize::MAX)(text)
 }
 
 /// The number of threads. With more than some ten thousand, the system refuses a thread, and the program would abort.
 pub fn threads(text: &str) -> Result<usize, String> {
-    const MOST: usize = 4096;
-    let value = count(text)?;
-    if value <= MOST { Ok(value) } else { Err(format!("{value} is more than {MOST}")) }
+    whole(1..=4096)(text)
 }
 
 /// A number of bytes, such as 8GiB, 500MB or 1073741824.
@@ -90,10 +116,7 @@ impl FromStr for Size {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let side = |word: &str| {
-            let side = word.trim().parse().ok().filter(|&side: &u32| side > 0);
-            side.ok_or_else(|| format!("\"{word}\" is not a whole number from 1 up"))
-        };
+        let side = whole(1..=u32::MAX);
         match text.split(['x', 'X', ',']).collect::<Vec<_>>()[..] {
             [width, height] => Ok(Self { width: side(width)?, height: side(height)? }),
             _ => Err("expected columns and rows, such as 640x480".to_owned()),
@@ -296,6 +319,18 @@ mod tests {
         assert!(threads("0").is_err() && threads("4097").is_err());
         for bad in ["1m", "nan", "", "one"] {
             assert!(number(bad).unwrap_err().contains("is not a number"), "{bad:?} was taken");
+        }
+        let (huge, hugest) = ("4294967296", "1".repeat(50));
+        for (bad, reason) in [
+            ("1.5", "\"1.5\" is not a whole number"),
+            ("0", "0 is below 1"),
+            ("-1", "-1 is below 1"),
+            (huge, "4294967296 is above 4294967295"),
+            (hugest.as_str(), "1 is above 4294967295"),
+        ] {
+            assert!(whole(1..=u32::MAX)(bad).unwrap_err().ends_with(reason), "{bad}");
+            let size = format!("5x{bad}").parse::<Size>();
+            assert!(size.unwrap_err().ends_with(reason), "{bad}");
         }
         for bad in ["0", "-1", "inf"] {
             assert!(positive(bad).is_err(), "{bad:?} was taken");

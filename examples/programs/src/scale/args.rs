@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 use gpu_core::host_memory;
 
 use super::{PointRecipe, bin, run};
-use crate::args::{RasterArgs, RunArgs, bytes};
+use crate::args::{RasterArgs, RunArgs, bytes, whole};
 
 /// The commands of a program that makes its result of points in tiles. What its own `plan` and `merge` take are `P` and
 /// `M`.
@@ -54,10 +54,10 @@ pub struct BudgetArgs {
     #[arg(long, value_name = "BYTES", value_parser = bytes)]
     pub device_memory: Option<u64>,
     /// The cards that will make tiles at the same time, in one `run --all`: they share the memory
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole(1..=u32::MAX))]
     pub cards: u32,
     /// The most cells on a side of a tile [default: no limit but the memory]
-    #[arg(long, value_name = "CELLS")]
+    #[arg(long, value_name = "CELLS", value_parser = whole(0..=u32::MAX))]
     pub tile_size: Option<u32>,
 }
 
@@ -98,7 +98,7 @@ pub struct RunTileArgs {
     #[arg(value_name = "PLAN")]
     pub plan: PathBuf,
     /// The tile, counted from 0; nothing is done where it is there and whole
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole(0..=usize::MAX))]
     pub tile: Option<usize>,
     /// All tiles that are not there yet, on every card with --device cuda:all; one that fails is named, and the
     /// others are made

@@ -16,10 +16,10 @@ pub struct PlanArgs {
     #[command(flatten)]
     pub catalogues: CatalogueArgs,
     /// Boundaries of bins, rising, separated by commas [default: the values themselves]
-    #[arg(long, value_name = "A,B,C", value_delimiter = ',', allow_hyphen_values = true)]
+    #[arg(long, value_name = "A,B,C", value_delimiter = ',')]
     pub bins: Vec<Number>,
     /// The value that stands for NODATA [default: what the file says, or GDAL's .aux.xml beside it; NaN always does]
-    #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
+    #[arg(long, value_name = "VALUE")]
     pub nodata: Option<Number>,
     /// The plan; its tiles go into a folder beside it
     #[arg(short, long, value_name = "PATH", default_value = "plan.json")]

@@ -800,3 +800,18 @@ fn the_land_of_the_world_is_found() {
 fn version_completions_and_page_are_printed() {
     PROGRAM.prints_its_version_completions_and_page(tempfile::tempdir().unwrap().path());
 }
+
+#[test]
+fn bad_numbers_are_refused_with_a_reason() {
+    PROGRAM.refuses_numbers(&[
+        ("build a.tif --quantiles -1", "-1 is below 1"),
+        ("build --sample-side -1", "-1 is below 1"),
+        ("build --seed -1", "-1 is below 0"),
+        ("query a.ccq --classes -1", "-1 is below 0"),
+        ("query a.ccq --classes 63", "63 is above 62"),
+        ("query a.ccq --window -1,0,1,1", "-1 is below 0"),
+        ("query a.ccq --window 0,0,1,4294967296", "4294967296 is above 4294967295"),
+        ("query a.ccq --connectivity -4", "4 or 8"),
+        ("run plan.json --tile -1", "-1 is below 0"),
+    ]);
+}

@@ -376,3 +376,15 @@ fn a_large_dem_is_not_held() {
     geo_io::write_npy_rows(&path, (5000, 13_500), &mut bytes).unwrap();
     assert!(peak(["--relief", "r.png"]) < 140 << 20);
 }
+
+#[test]
+fn bad_numbers_are_refused_with_a_reason() {
+    PROGRAM.refuses_numbers(&[
+        ("a.tif --z-factor -1", "-1 is not above 0"),
+        ("a.tif --cell-size -1", "-1 is not above 0"),
+        ("a.tif --contour-interval -1e3", "-1e3 is not above 0"),
+        ("a.tif --altitude -45", "-45 is not from 0 to 90 degrees"),
+        ("plan a.tif --tile-size -1", "-1 is below 0"),
+        ("run plan.json --tile -1", "-1 is below 0"),
+    ]);
+}

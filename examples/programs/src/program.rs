@@ -29,12 +29,14 @@ pub fn run<Args: Parser>(
     // Nothing here panics on purpose, but a decoder of damaged files may, which geo-io turns into
     // an error. Its one line is enough, so the panic's own message is kept for the last resort.
     set_hook(Box::new(|_| {}));
-    let started = end_cleanly_at_signals(name).and_then(|()| command_line::<Args>(name));
-    let work = |line: Option<(Args, Option<usize>)>| {
-        line.map_or(Ok(()), |(args, threads)| on_threads(threads, || program(&args)))
-    };
     // What a panic leaves behind is not looked at again: the program ends.
-    let outcome = catch_unwind(AssertUnwindSafe(|| started.and_then(work)));
+    let outcome = catch_unwind(AssertUnwindSafe(|| {
+        end_cleanly_at_signals(name)?;
+        match command_line::<Args>(name)? {
+            Some((args, threads)) => on_threads(threads, || program(&args)),
+            None => Ok(()),
+        }
+    }));
     let message = match outcome {
         Ok(Ok(())) => match report::lost() {
             None => return ExitCode::SUCCESS,

@@ -101,7 +101,7 @@ pub struct QueryArgs {
     #[arg(long, value_name = "LO,HI")]
     pub range: Option<Range>,
     /// Values that are one of these classes, whole numbers from 0 to 62, such as 1,4,7 [default: any]
-    #[arg(long, value_name = "A,B,C", value_delimiter = ',', value_parser = whole(0..=62))]
+    #[arg(long, value_name = "A,B,C", value_delimiter = ',', value_parser = whole::<u32>(0..=62))]
     pub classes: Vec<u32>,
     /// Print the sum and the mean of the found values; not for an index with bins
     #[arg(long)]

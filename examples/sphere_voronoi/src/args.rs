@@ -72,7 +72,7 @@ pub struct Args {
     #[arg(long, value_name = "LON,LAT", default_value = "10,30")]
     pub centre: Centre,
     /// Pixels of the map from west to east
-    #[arg(long, value_name = "PIXELS", default_value_t = 2048, value_parser = whole(2..=32768))]
+    #[arg(long, value_name = "PIXELS", default_value_t = 2048, value_parser = whole::<u32>(2..=32768))]
     pub map_width: u32,
     #[command(flatten)]
     pub run: RunArgs,

@@ -755,7 +755,7 @@ fn what_is_wrong_is_said_in_a_line() {
         &["must end in .geojson, .parquet, .csv, .npy or .png"],
     );
     fails(path, &["query", "h.ccq", "--raster", "long.npy"], &["long.npy"]);
-    fails(path, &["query", "h.ccq", "--classes", "1,63"], &["63", "0 to 62"]);
+    fails(path, &["query", "h.ccq", "--classes", "1,63"], &["63", "63 is above 62"]);
     succeeds(path, &["build", "heights.npy", "-o", "b.ccq", "--bins", "2"]);
     fails(path, &["query", "b.ccq", "--classes", "1"], &["--classes", "b.ccq", "bins"]);
     fails(path, &["query", "h.ccq", "--and", "h.ccq", "9,1"], &["--and h.ccq 9,1"]);

@@ -145,8 +145,10 @@ pub enum Projection {
 impl Args {
     /// All files to write, each with its option and the endings that it may have.
     fn outputs(&self) -> Vec<(&'static str, &Path, &'static [&'static str])> {
+        let of_cells: &[&str] =
+            if self.ids.is_some() { &["csv", "parquet"] } else { &["npy", "csv"] };
         let mut all: Vec<(&'static str, &Path, &'static [&'static str])> =
-            vec![("--output", &self.output, &["npy", "csv", "parquet"])];
+            vec![("--output", &self.output, of_cells)];
         let others: [(&str, &Option<PathBuf>, &[&str]); 5] = [
             ("--centres", &self.centres, &["npy"]),
             ("--regions", &self.regions, &["geojson", "json", "parquet"]),
@@ -165,18 +167,16 @@ impl Args {
         for (option, path, endings) in &outputs {
             let known = endings.contains(&ending(path).as_str());
             let shown = path.display();
-            ensure!(known, "{option} {shown}: the name must end in .{}", endings.join(" or ."));
-        }
-        let (output, of) = (self.output.display(), ending(&self.output));
-        match self.ids {
-            Some(_) => ensure!(
-                of != "npy",
-                "--output {output}: with --ids the name must end in .csv or .parquet"
-            ),
-            None => ensure!(
-                of != "parquet",
-                "--output {output}: without --ids the name must end in .npy or .csv"
-            ),
+            let when = match (*option, self.ids) {
+                ("--output", Some(_)) => "with --ids ",
+                ("--output", None) => "without --ids ",
+                _ => "",
+            };
+            ensure!(
+                known,
+                "{option} {shown}: {when}the name must end in .{}",
+                endings.join(" or .")
+            );
         }
         let inputs: Vec<PathBuf> = self.sites.iter().chain(&self.cells).cloned().collect();
         let paths: Vec<&Path> = outputs.iter().map(|(_, path, _)| *path).collect();

@@ -7,6 +7,7 @@ use std::str::FromStr;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use cdshealpix::DEPTH_MAX;
 use cdshealpix::nested::{from_uniq_ivoa, to_uniq_ivoa};
+use geo_io::Error::NoColumn;
 use gpu_core::host_memory;
 use h3o::{CellIndex, LatLng, Resolution};
 use serde_json::Value;
@@ -72,7 +73,12 @@ impl Grid {
     /// # Errors
     /// The errors of the table. A row has no id, or an id of another grid or level.
     pub fn read(self, path: &Path, column: &str) -> Result<Vec<u64>> {
-        let values = geo_io::read_column(path, column)?;
+        let values = geo_io::read_column(path, column).map_err(|error| match error {
+            NoColumn { .. } => {
+                anyhow!("--cells: {error}; --cell-column names the one that is wanted")
+            }
+            _ => error.into(),
+        })?;
         let name = path.display();
         ensure!(!values.is_empty(), "{name} has no rows, so it names no cells");
         let named =

@@ -519,7 +519,14 @@ fn cells_of_other_grids_have_the_site_nearest_to_their_centres() {
         (&["sites.csv", "--ids", "h3:16", "-o", "x.csv"][..], "expected h3:0 to h3:15"),
         (&["sites.csv", "--ids", "s2:3", "-o", "x.csv"], "healpix:0 to healpix:29"),
         (&["sites.csv", "--ids", "healpix-nuniq:30", "-o", "x.csv"], "to healpix-nuniq:29"),
-        (&["sites.csv", "--ids", "h3:3", "-o", "x.npy"], "with --ids the name must end in .csv"),
+        (
+            &["sites.csv", "--ids", "h3:3", "-o", "x.npy"],
+            "x.npy: with --ids the name must end in .csv or .parquet",
+        ),
+        (
+            &["sites.csv", "--ids", "h3:3", "-o", "x.tif"],
+            "x.tif: with --ids the name must end in .csv or .parquet",
+        ),
         (&["sites.csv", "--ids", "healpix:29", "-o", "x.csv"], "memory"),
     ] {
         PROGRAM.fails(folder.path(), arguments, &[words]);
@@ -582,6 +589,37 @@ fn cells_by_their_ids_have_the_rows_that_all_cells_have() {
         std::fs::write(here.join("b.txt"), format!("cell\n{}\n", ids.to_uppercase())).unwrap();
         let found = rows_of(here, &["--ids", grid, "--cells", "b.txt"]);
         assert!(found[1..].iter().eq(mixed), "{grid}: {found:?}");
+    }
+}
+
+/// 2^53 + 1 is no float of 64 bits, nor 2^24 + 1 one of 32 bits: each is the float before it.
+#[test]
+fn ids_that_floats_may_have_rounded_are_refused_with_file_and_row() {
+    use geo_io::{ColumnType, Number, Shape, write_geoparquet};
+    let folder = with_sites();
+    let here = folder.path();
+    let write = |name: &str, ids: [f64; 2]| {
+        let place = || Shape::Points(vec![[0.0, 0.0]]);
+        let rows = ids.map(|id| (vec![Number::from(id)], place()));
+        write_geoparquet(&here.join(name), &[("cell", ColumnType::Real)], rows, None).unwrap();
+    };
+    write("few.parquet", [7.0, 9_007_199_254_740_991.0]);
+    write("far.parquet", [7.0, 9_007_199_254_740_993_u64 as f64]);
+    let run = |table| ["sites.csv", "--ids", "healpix:29", "--cells", table];
+    let found = rows_of(here, &run("few.parquet")[1..]);
+    assert!(found[2].starts_with("9007199254740991,"), "{found:?}");
+    let words = [
+        "far.parquet",
+        "row 2",
+        "\"cell\" has floats",
+        "9007199254740992",
+        "whole numbers or as text",
+    ];
+    PROGRAM.fails(here, &[&run("far.parquet")[..], &["-o", "x.csv"]].concat(), &words);
+    for text in ["9007199254740993.0", "9.007199254740993e15"] {
+        std::fs::write(here.join("far.csv"), format!("cell\n{text}\n")).unwrap();
+        let words = ["far.csv, row 1", text, "is not an id"];
+        PROGRAM.fails(here, &[&run("far.csv")[..], &["-o", "x.csv"]].concat(), &words);
     }
 }
 
@@ -670,7 +708,11 @@ fn ids_that_are_none_are_refused_with_file_and_row() {
             "orders.csv",
             &["row 2", "64 is a cell of level 2", "says healpix-nuniq:1"],
         ),
-        ("h3", "sites.csv", &["no column \"cell\""]),
+        (
+            "h3",
+            "sites.csv",
+            &["no column \"cell\"", "; --cell-column names the one that is wanted"],
+        ),
         ("h3", "sites.las", &["sites.las", ".parquet"]),
     ] {
         let arguments = ["sites.csv", "--ids", ids, "--cells", table, "-o", "x.csv"];

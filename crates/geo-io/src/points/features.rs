@@ -5,6 +5,7 @@ use std::path::Path;
 use gpu_core::Progress;
 
 use super::collect::Collector;
+use super::csv::note_on_rounding;
 use super::{Keep, report};
 use crate::tables::{self, Field, Geometry, Kind, Stop, row_name};
 use crate::{CsvColumns, Error, Filter, Number, PointCloud, Result};
@@ -24,7 +25,7 @@ pub(crate) fn read(
     let mut points =
         Collector::new(path, filter, keep, (columns.values.len(), layout.class.is_some()))?;
     let total = about.rows.unwrap_or(0);
-    let (mut before, mut values) = (0, Vec::new());
+    let (mut before, mut values, mut rounded) = (0, Vec::new(), Rounded::default());
     let mut take = |row: u64, geometry: Option<Geometry>, fields: Vec<Field>| {
         if row.is_multiple_of(1 << 16) {
             report(progress, row, total)?;
@@ -32,6 +33,7 @@ pub(crate) fn read(
         let row = Row { path, row, layout: &layout, fields: &fields };
         row.values(&mut values)?;
         let class = row.class()?;
+        rounded.count(&row);
         for place in row.places(geometry)? {
             points.push(place, class, &values)?;
         }
@@ -44,7 +46,34 @@ pub(crate) fn read(
     cloud.crs = about.crs;
     cloud.notes = about.notes;
     cloud.notes.extend(layout.note);
+    cloud.notes.extend(rounded.note());
     Ok(cloud)
+}
+
+/// Whole numbers that floats of 64 bits do not hold.
+#[derive(Default)]
+struct Rounded {
+    count: u64,
+    first: String,
+}
+
+impl Rounded {
+    fn count(&mut self, row: &Row<'_>) {
+        for (field, name) in row.fields.iter().zip(&row.layout.names) {
+            let Field::Number(number) = field else { continue };
+            if number.to_i128().is_none() || *number == number.to_f64().into() {
+                continue;
+            }
+            if self.count == 0 {
+                self.first = format!("{number} in {}, column \"{name}\"", row_name(row.row));
+            }
+            self.count += 1;
+        }
+    }
+
+    fn note(&self) -> Option<String> {
+        (self.count > 0).then(|| note_on_rounding(self.count, &self.first))
+    }
 }
 
 /// Which columns have what.
@@ -186,7 +215,7 @@ impl Row<'_> {
     /// A finite number.
     fn number(&self, column: usize) -> Result<f64, Stop> {
         let number = match &self.fields[column] {
-            Field::Number(number) => Some(*number),
+            Field::Number(number) | Field::Rounded(number) => Some(*number),
             Field::Text(text) => text.parse::<Number>().ok(),
             _ => None,
         };

@@ -4,16 +4,20 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::{Field, Kind, each, open, row_name};
+use super::{Field, Kind, Stop, each, open, row_name};
 use crate::points::{csv, ending};
-use crate::{Error, Result};
+use crate::{Error, Number, Result};
 
 /// Reads one column of a table: text (`.csv`, `.txt`), or any other table that [`read_points`](crate::read_points)
 /// reads. The name may be in upper or lower case. Fields of text files are text, as they stand. Whole numbers of other
 /// files keep all of their bits. A field without a value is null.
 ///
+/// The column may be one of ids, so a whole number that floats may have rounded is an error: from 2^53 in floats of 64
+/// bits, and from 2^24 in floats of 32 bits.
+///
 /// # Errors
-/// [`Error::UnknownEnding`], [`Error::NotBuilt`], [`Error::NoColumn`], and the errors of the file.
+/// [`Error::UnknownEnding`], [`Error::NotBuilt`], [`Error::NoColumn`], [`Error::Malformed`] for a rounded number, and the
+/// errors of the file.
 ///
 /// ```
 /// let folder = tempfile::tempdir()?;
@@ -42,9 +46,20 @@ pub fn read_column(path: &Path, name: &str) -> Result<Vec<Value>> {
         is_value: false,
     })?;
     let mut values = Vec::new();
-    each(path, table, &[found], row_name, &mut |_, _, fields| {
+    each(path, table, &[found], row_name, &mut |row, _, fields| {
+        if let Some(Field::Rounded(number)) = fields.first() {
+            return Err(Stop::Row(row, rounded(name, *number)));
+        }
         values.extend(fields.into_iter().map(Field::into_json));
         Ok(())
     })?;
     Ok(values)
+}
+
+/// Why a whole number among floats is refused.
+fn rounded(column: &str, number: Number) -> String {
+    format!(
+        "its column \"{column}\" has floats, which do not hold every whole number near {number}, so it may have been another \
+         one: store the column as whole numbers or as text"
+    )
 }

@@ -129,8 +129,8 @@ impl PropertyProcessor for Fields<'_> {
                     ColumnValue::UInt(value) => Field::Number(value.into()),
                     ColumnValue::Long(value) => Field::Number(value.into()),
                     ColumnValue::ULong(value) => Field::Number(value.into()),
-                    ColumnValue::Float(value) => Field::Number(f64::from(value).into()),
-                    ColumnValue::Double(value) => Field::Number(value.into()),
+                    ColumnValue::Float(value) => Field::single(value),
+                    ColumnValue::Double(value) => Field::double(value),
                     ColumnValue::String(text)
                     | ColumnValue::Json(text)
                     | ColumnValue::DateTime(text) => Field::Text(text.to_owned()),

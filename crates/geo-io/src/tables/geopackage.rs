@@ -180,7 +180,7 @@ fn field(value: ValueRef<'_>) -> Field {
     match value {
         ValueRef::Null => Field::Null,
         ValueRef::Integer(number) => Field::Number(number.into()),
-        ValueRef::Real(number) => Field::Number(number.into()),
+        ValueRef::Real(number) => Field::double(number),
         ValueRef::Text(text) => Field::Text(String::from_utf8_lossy(text).into_owned()),
         ValueRef::Blob(_) => Field::Other("bytes"),
     }

@@ -30,18 +30,40 @@ pub(crate) enum Field {
     Null,
     Bool(bool),
     Number(Number),
+    /// A whole number that is stored as a float and may have been another one: floats of its size do not hold every
+    /// whole number there.
+    Rounded(Number),
     Text(String),
     /// A value that no program here can use, in words: "a list".
     Other(&'static str),
 }
 
+/// From here on floats of 16, 32 and 64 bits do not hold every whole number.
+pub(crate) const EXACT: [f64; 3] = [2048.0, 16_777_216.0, 9_007_199_254_740_992.0];
+
 impl Field {
+    /// A number from a float of 64 bits.
+    pub fn double(value: f64) -> Self {
+        Self::float(value, EXACT[2])
+    }
+
+    /// A number from a float of 32 bits.
+    pub fn single(value: f32) -> Self {
+        Self::float(value.into(), EXACT[1])
+    }
+
+    /// A number from floats that hold every whole number below `exact`.
+    pub fn float(value: f64, exact: f64) -> Self {
+        let is_rounded = value.fract() == 0.0 && value.abs() >= exact;
+        if is_rounded { Self::Rounded(value.into()) } else { Self::Number(value.into()) }
+    }
+
     /// The field as a property of a feature. NaN and infinities become text, since GeoJSON has no numbers for them.
     pub fn into_json(self) -> Value {
         match self {
             Self::Null | Self::Other(_) => Value::Null,
             Self::Bool(value) => value.into(),
-            Self::Number(number) => number.to_json(),
+            Self::Number(number) | Self::Rounded(number) => number.to_json(),
             Self::Text(text) => text.into(),
         }
     }
@@ -51,7 +73,7 @@ impl Field {
         match self {
             Self::Null => "null".to_owned(),
             Self::Bool(value) => value.to_string(),
-            Self::Number(number) => number.to_string(),
+            Self::Number(number) | Self::Rounded(number) => number.to_string(),
             Self::Text(text) => text.clone(),
             Self::Other(what) => (*what).to_owned(),
         }

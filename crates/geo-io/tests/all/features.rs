@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use geo_io::{
-    Crs, CsvColumns, Features, Filter, Line, Number, PointCloud, Properties, Shape, read_features,
-    read_lines, read_points,
+    Crs, CsvColumns, Features, Filter, Line, Number, PointCloud, Properties, Shape, read_column,
+    read_features, read_lines, read_points,
 };
 use gpu_core::Silent;
 
@@ -203,5 +203,27 @@ fn damaged_files_are_named() {
             let error = points(&path, "z").unwrap_err();
             assert!(error.contains("out.") && !error.contains('\n'), "{error}");
         }
+    }
+}
+
+/// 9007199254740993 is 2^53 + 1, which no float of 64 bits holds.
+#[test]
+fn whole_numbers_that_floats_may_have_rounded_are_no_ids_and_noted_as_values() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = r#"{"type": "Point", "coordinates": [1, 2, 3]}"#;
+    let far = feature(123_456_789_012_345_680.0, at).replace("680,", "680.5,");
+    let text = collection(&format!("{},{far}", feature(0.5, at)));
+    for path in of_gdal(folder.path(), &text) {
+        let codes = read_column(&path, "code").unwrap();
+        assert_eq!(codes, [9_007_199_254_740_993_u64; 2], "{}", path.display());
+        let error = read_column(&path, "value").unwrap_err().to_string();
+        for words in ["row 2: its column \"value\" has floats", "12345678901234568"] {
+            assert!(error.contains(words), "{error}");
+        }
+        let notes = points(&path, "code").unwrap().notes;
+        let expected = "beyond 2^53 that were rounded, since numbers are floats of 64 bits here: 2, the first \
+                        9007199254740993 in row 1, column \"code\"";
+        assert!(notes.iter().any(|note| note.contains(expected)), "{notes:?}");
+        assert!(points(&path, "value").unwrap().notes.iter().all(|note| !note.contains("2^53")));
     }
 }

@@ -523,3 +523,9 @@ fn damaged_tables_give_points_or_one_line() {
         }
     }
 }
+
+#[test]
+fn classes_have_decimal_commas_where_other_numbers_do() {
+    let cloud = read("x;y;z;class\n1,5;2,5;3,5;2,00\n1,5;2,5;3,5;6\n").unwrap();
+    assert_eq!((cloud.x[0], cloud.class), (1.5, Some(vec![2, 6])));
+}

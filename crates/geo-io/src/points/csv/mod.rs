@@ -14,6 +14,7 @@ use gpu_core::{Progress, Shortest};
 use crate::input::open;
 use crate::points::collect::Collector;
 use crate::points::{Keep, report};
+use crate::tables::EXACT;
 use crate::{Error, Filter, Number, PointCloud, Result};
 
 use fields::Field;
@@ -168,6 +169,13 @@ pub(crate) fn read(
     Ok(cloud)
 }
 
+/// What the user should know where whole numbers were rounded.
+pub(super) fn note_on_rounding(count: u64, first: &str) -> String {
+    format!(
+        "whole numbers beyond 2^53 that were rounded, since numbers are floats of 64 bits here: {count}, the first {first}"
+    )
+}
+
 /// A text of which an error shows no more than the beginning.
 pub(super) fn shortened(text: &str) -> Cow<'_, str> {
     const MOST: usize = 40;
@@ -201,9 +209,6 @@ struct Rows<'a, R> {
     rounded: u64,
     first_rounded: String,
 }
-
-/// From here on floats of 64 bits do not hold every whole number.
-const EXACT: f64 = 9_007_199_254_740_992.0;
 
 /// Numbers that many programs write for a missing value: the last two are the least float of 32 bits and Surfer's blank.
 const MARKS: [f64; 5] = [-9999.0, -99_999.0, -32_768.0, f32::MIN as f64, 1.70141e38];
@@ -269,7 +274,7 @@ impl<'a, R: BufRead> Rows<'a, R> {
         }
         let values = self.layout.values.iter().map(|&column| self.number(column));
         self.values = values.collect::<Result<_>>()?;
-        if xyz.iter().chain(&self.values).any(|value| value.abs() >= EXACT) {
+        if xyz.iter().chain(&self.values).any(|value| value.abs() >= EXACT[2]) {
             self.note_rounding();
         }
         let class = self.layout.class.map_or(Ok(0), |column| self.class(column))?;
@@ -316,11 +321,7 @@ impl<'a, R: BufRead> Rows<'a, R> {
             ));
         }
         if self.rounded > 0 {
-            let (count, first) = (self.rounded, &self.first_rounded);
-            notes.push(format!(
-                "whole numbers beyond 2^53 that were rounded, since numbers are floats of 64 bits here: {count}, the first \
-                 {first}"
-            ));
+            notes.push(note_on_rounding(self.rounded, &self.first_rounded));
         }
         let missing = self.without_value.into_iter().zip(MARKS).filter(|(count, _)| *count > 0);
         for (count, mark) in missing {
@@ -341,8 +342,7 @@ impl<'a, R: BufRead> Rows<'a, R> {
 
     fn class(&self, column: usize) -> Result<u8> {
         // Some programs write every column with decimals.
-        let class =
-            self.fields.get(column).and_then(|f| f.text(&self.line.text).parse::<f64>().ok());
+        let class = self.fields.get(column).and_then(|_| self.number(column).ok());
         let class = class.filter(|c| (0.0..=255.0).contains(c) && c.fract() == 0.0);
         class.map(|c| c as u8).ok_or_else(|| self.bad(column, "a class from 0 to 255"))
     }

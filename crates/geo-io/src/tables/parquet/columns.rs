@@ -10,6 +10,7 @@ use ::parquet::file::metadata::ColumnChunkMetaData;
 use ::parquet::schema::types::{ColumnDescPtr, ColumnDescriptor};
 
 use super::{Field, pages};
+use crate::tables::EXACT;
 use crate::{Number, f16};
 
 /// A column of a row group.
@@ -106,10 +107,8 @@ impl Batch {
             Values::Ints(all) => Box::new(all.into_iter().map(|v| integer(v.into(), 32, of))),
             Values::Longs(all) => Box::new(all.into_iter().map(|v| integer(v, 64, of))),
             Values::Times(all) => Box::new(all.into_iter().map(|_| TIME)),
-            Values::Floats(all) => {
-                Box::new(all.into_iter().map(|v| Field::Number(f64::from(v).into())))
-            }
-            Values::Doubles(all) => Box::new(all.into_iter().map(|v| Field::Number(v.into()))),
+            Values::Floats(all) => Box::new(all.into_iter().map(Field::single)),
+            Values::Doubles(all) => Box::new(all.into_iter().map(Field::double)),
             Values::Bytes(all) => Box::new(all.into_iter().map(|v| bytes(v.data(), of))),
             Values::Fixed(all) => Box::new(all.into_iter().map(|v| bytes(v.data(), of))),
         };
@@ -195,7 +194,7 @@ fn bytes(bytes: &[u8], of: &ColumnDescriptor) -> Field {
     }
     match (of.logical_type_ref(), bytes) {
         (Some(LogicalType::Float16), &[low, high]) => {
-            Field::Number(f16::from_le_bytes([low, high]).to_f64().into())
+            Field::float(f16::from_le_bytes([low, high]).to_f64(), EXACT[0])
         }
         (
             Some(

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::Field;
 use crate::input::open;
+use crate::tables::EXACT;
 use crate::{Error, Number, Result};
 
 /// A column.
@@ -101,6 +102,12 @@ impl Column {
             b'N' | b'F' if word.is_empty() || word.bytes().all(|b| b == b'*') => Field::Null,
             // Where a column says that it has numbers, and a row has none.
             b'N' | b'F' => match word.parse::<Number>() {
+                // Programs write floats with a point or an exponent.
+                Ok(number)
+                    if word.contains(['.', 'e', 'E']) && number.to_f64().abs() >= EXACT[2] =>
+                {
+                    Field::Rounded(number)
+                }
                 Ok(number) => Field::Number(number),
                 Err(_) => Field::Text(word.to_owned()),
             },
@@ -116,7 +123,7 @@ impl Column {
             }
             b'B' | b'O' if bytes.len() == 8 => {
                 let number = fixed(8)?.try_into().map(f64::from_le_bytes);
-                Field::Number(number.unwrap_or_default().into())
+                Field::double(number.unwrap_or_default())
             }
             b'C' | b'D' if word.is_empty() => Field::Null,
             b'C' | b'D' => Field::Text(word.to_owned()),

@@ -330,6 +330,25 @@ impl GeoKeys {
         keys
     }
 
+    /// The same keys, of those alone whose numbers are wanted.
+    pub(super) fn filtered(&self, is_wanted: impl Fn(u16) -> bool) -> Self {
+        // Values within the directory lie behind the entries, whose number changes: none is in use.
+        let entries: Vec<[u16; 4]> =
+            self.entries().filter(|e| is_wanted(e[0]) && e[1] != DIRECTORY_TAG).collect();
+        let kept = Self::of_entries(&entries, self.ascii.clone());
+        Self { doubles: self.doubles.clone(), ..kept }
+    }
+
+    /// The same keys with those of heights behind them; they have none yet.
+    pub(super) fn with_heights(&self, heights: &Heights) -> Self {
+        let mut entries: Vec<[u16; 4]> = self.entries().filter(|e| e[1] != DIRECTORY_TAG).collect();
+        let mut ascii = self.ascii.clone();
+        push_heights(heights, &mut entries, &mut ascii);
+        entries.sort_unstable_by_key(|entry| entry[0]);
+        let all = Self::of_entries(&entries, ascii);
+        Self { doubles: self.doubles.clone(), ..all }
+    }
+
     /// Keys for a system; `code` is used where its horizontal part states none, `heights` are its vertical part.
     pub(super) fn of_wkt(wkt: &str, code: Option<u16>, heights: Option<&Heights>) -> Self {
         let node = wkt::horizontal(wkt);

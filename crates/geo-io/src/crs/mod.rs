@@ -14,9 +14,11 @@
 //!
 //! [`Crs::compare`] compares what two systems mean, not how files write them.
 
+mod axes;
 mod datums;
 mod geokeys;
 mod projjson;
+mod relative;
 mod same;
 mod units;
 mod vertical;

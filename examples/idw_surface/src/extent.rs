@@ -1,6 +1,6 @@
 //! The surface's cells: over `--bounds`, or over the points; on the sphere, up to the poles.
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Result, ensure};
 use gpu_core::{Bounds, GridSpec, Shortest};
 use programs::args::{Extent, Size};
 use programs::edges::in_cells;
@@ -10,9 +10,6 @@ use crate::surface::SurfaceArgs;
 
 /// About how many cells the longer side has if the user gives no size.
 const DEFAULT_SIDE: f64 = 512.0;
-
-/// The most cells along a side that an error suggests.
-const MAX_ASKED: f64 = 1e6;
 
 /// The latitude of the poles, and half the way around.
 const POLE: f64 = 90.0;
@@ -52,61 +49,76 @@ pub fn note_on_uncovered(
 
 /// Returns a grid of this size that fills the bounds. Its cells must be square.
 fn exact(b: Bounds, size: Size) -> Result<GridSpec> {
-    let (width, height) = (b.max_x - b.min_x, b.max_y - b.min_y);
-    let (columns, rows) = (f64::from(size.width), f64::from(size.height));
-    let (wide, tall) = (width / columns, height / rows);
+    let sides = |size: Size| {
+        ((b.max_x - b.min_x) / f64::from(size.width), (b.max_y - b.min_y) / f64::from(size.height))
+    };
     // Rounding decimals to f64 changes the bounds a little.
-    let is_alike = |a: f64, b: f64| (a / b - 1.0).abs() <= 1e-9;
-    if is_alike(wide, tall) {
-        return Ok(GridSpec::new(b.min_x, b.max_y, wide, size.width, size.height)?);
-    }
-    let whole = |count: f64| {
-        let nearest = count.round();
-        ((1.0..=MAX_ASKED).contains(&nearest) && is_alike(nearest, count)).then_some(nearest)
+    let is_square = |size: Size| {
+        let (wide, tall) = sides(size);
+        (wide / tall - 1.0).abs() <= 1e-9
     };
-    let (for_width, for_height) = (whole(height / wide), whole(width / tall));
-    let fitting: Vec<String> = [
-        for_width.map(|rows| format!("{columns}x{rows}")),
-        for_height.map(|columns| format!("{columns}x{rows}")),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
-    let fitting = match &fitting[..] {
-        [] => String::new(),
-        sizes => format!("use --size {}, or ", sizes.join(" or ")),
-    };
-    bail!(
-        "--size {size} over --bounds makes cells of {wide} x {tall}, but cells must be square: \
-         {fitting}give --resolution in place of --size"
-    )
+    let (wide, tall) = sides(size);
+    ensure!(
+        is_square(size),
+        "--size {size} over --bounds makes cells of {wide} x {tall}, but cells must be square: {}",
+        size.advice(&b, is_square)
+    );
+    Ok(GridSpec::new(b.min_x, b.max_y, wide, size.width, size.height)?)
 }
 
 /// Returns a grid of this size around the middle of the points. On the sphere it is moved to lie between the poles.
 fn around(b: Bounds, size: Size, is_sphere: bool) -> Result<GridSpec> {
     let (width, height) = (b.max_x - b.min_x, b.max_y - b.min_y);
     let (columns, rows) = (f64::from(size.width), f64::from(size.height));
-    let cell = (width / columns).max(height / rows);
-    let cell = if cell > 0.0 { cell } else { 1.0 };
+    let cell = cell_around(&b, size);
     let mut west = b.min_x + width / 2.0 - cell * columns / 2.0;
     let mut north = b.min_y + height / 2.0 + cell * rows / 2.0;
     if is_sphere {
-        let (wide, tall) = (cell * columns, cell * rows);
-        // Rounding may make it a little more than from pole to pole.
-        let most = 1.0 + 1e-12;
         ensure!(
-            wide <= 2.0 * HALF_TURN * most && tall <= 2.0 * POLE * most,
+            is_on_sphere(&b, size),
             "--size {size}: cells of {cell} degrees reach beyond a pole, or more than once around \
-             the globe; --size {}x{} fits",
-            columns.min((2.0 * HALF_TURN / cell * most).floor()),
-            rows.min((2.0 * POLE / cell * most).floor())
+             the globe; {}",
+            advice_on_sphere(&b, size)
         );
-        north = north.max(tall - POLE).min(POLE);
+        north = north.max(cell * rows - POLE).min(POLE);
         if b.min_x >= -HALF_TURN && b.max_x <= HALF_TURN {
-            west = west.min(HALF_TURN - wide).max(-HALF_TURN);
+            west = west.min(HALF_TURN - cell * columns).max(-HALF_TURN);
         }
     }
     Ok(GridSpec::new(west, north, cell, size.width, size.height)?)
+}
+
+/// The side of the smallest cells of which this many cover the bounds.
+fn cell_around(b: &Bounds, size: Size) -> f64 {
+    let across = (b.max_x - b.min_x) / f64::from(size.width);
+    let cell = across.max((b.max_y - b.min_y) / f64::from(size.height));
+    if cell > 0.0 { cell } else { 1.0 }
+}
+
+/// Whether a grid of this size around the bounds reaches at most from pole to pole and once around.
+fn is_on_sphere(b: &Bounds, size: Size) -> bool {
+    let cell = cell_around(b, size);
+    // Rounding may make it a little more than from pole to pole.
+    let most = 1.0 + 1e-12;
+    cell * f64::from(size.width) <= 2.0 * HALF_TURN * most
+        && cell * f64::from(size.height) <= 2.0 * POLE * most
+}
+
+/// Names a size that fits the sphere: fewer columns or rows, or else twice as many columns as rows.
+fn advice_on_sphere(b: &Bounds, size: Size) -> String {
+    let (columns, rows) = (f64::from(size.width), f64::from(size.height));
+    let (wide, tall) = (b.max_x - b.min_x, b.max_y - b.min_y);
+    let fewer = |most: f64, cells: u32| cells.min((most * (1.0 + 1e-12)).floor().max(1.0) as u32);
+    let height = size.height.min(size.width / 2).max(1);
+    let sizes = [
+        Size { width: fewer(2.0 * HALF_TURN * rows / tall, size.width), ..size },
+        Size { height: fewer(2.0 * POLE * columns / wide, size.height), ..size },
+        Size { width: height.saturating_mul(2), height },
+    ];
+    match sizes.into_iter().find(|size| is_on_sphere(b, *size)) {
+        Some(size) => format!("--size {size} fits"),
+        None => "no size fits: the points span more than the globe".to_owned(),
+    }
 }
 
 /// Returns cells that cover the bounds. Their edges are multiples of the cell size.
@@ -274,5 +286,41 @@ mod tests {
         assert!(error.contains("10 x 5") && error.contains("10x10 or 20x20"), "{error}");
         let error = of("--bounds=0,0,100,33", "512x512").unwrap_err().to_string();
         assert!(error.contains("--resolution") && !error.contains("makes them"), "{error}");
+    }
+
+    #[test]
+    fn sizes_that_an_error_suggests_are_taken_over_bounds_of_every_shape() {
+        let sizes =
+            ["1x1", "1x7", "200x80", "100x100", "512x512", "500x101", "1000000x3", "1x4294967295"];
+        let mut suggested = 0;
+        let mut taken = |words: &[&str], bounds: Bounds| {
+            for size in sizes {
+                let with = |size: &str| of(&[words, &["--size", size]].concat(), bounds);
+                let Err(error) = with(size) else { continue };
+                let error = error.to_string();
+                let (_, advice) = error.split_once([';', ':']).unwrap();
+                for word in advice.split([' ', ',']).filter(|word| word.parse::<Size>().is_ok()) {
+                    assert!(with(word).is_ok(), "{words:?} {bounds:?}: {error}");
+                    suggested += 1;
+                }
+            }
+        };
+        for width in ["1e-300", "1e-9", "0.3", "1", "7", "100", "1234.5", "1e12", "1e300"] {
+            for height in ["1e-300", "0.001", "0.3", "3", "33", "100", "1e6", "1e300"] {
+                taken(&[&format!("--bounds=0,0,{width},{height}")], WORLD);
+            }
+        }
+        for width in [0.0, 1e-9, 0.7, 90.0, 181.0, 359.9, 360.0] {
+            for height in [0.0, 1e-9, 0.3, 33.0, 89.0, 179.9, 180.0] {
+                let bounds = Bounds {
+                    min_x: -180.0,
+                    min_y: -90.0,
+                    max_x: width - 180.0,
+                    max_y: height - 90.0,
+                };
+                taken(&["--geographic"], bounds);
+            }
+        }
+        assert!(suggested > 100, "{suggested}");
     }
 }

@@ -9,24 +9,35 @@ use programs::args::Size;
 /// # Errors
 /// The cells are not square, or differ from the resolution.
 pub fn cell_of(size: Size, b: &Bounds, resolution: Option<f64>) -> Result<f64> {
-    let Size { width: columns, height: rows } = size;
-    let (width, height) = (b.max_x - b.min_x, b.max_y - b.min_y);
-    let (across, down) = (width / f64::from(columns), height / f64::from(rows));
-    let size = format!("--size {size} with --bounds");
-    // A thousandth of a cell over the whole side.
-    let is_same = |side: f64, cells: u32| (side - across).abs() * f64::from(cells) <= 1e-3 * across;
+    let (across, down) = sides(size, b);
+    let with = format!("--size {size} with --bounds");
     ensure!(
-        is_same(down, rows),
-        "{size} makes cells of {across} x {down}, which are not square: use --size {columns}x{}",
-        (height / across).round().max(1.0)
+        is_square(size, b),
+        "{with} makes cells of {across} x {down}, which are not square: {}",
+        size.advice(b, |size| is_square(size, b))
     );
     if let Some(resolution) = resolution {
         ensure!(
-            is_same(resolution, columns.max(rows)),
-            "{size} makes cells of {across}, not of --resolution {resolution}: give one of the two"
+            is_same(resolution, across, size.width.max(size.height)),
+            "{with} makes cells of {across}, not of --resolution {resolution}: give one of the two"
         );
     }
     Ok(across)
+}
+
+/// The width and the height of a cell.
+fn sides(size: Size, b: &Bounds) -> (f64, f64) {
+    ((b.max_x - b.min_x) / f64::from(size.width), (b.max_y - b.min_y) / f64::from(size.height))
+}
+
+fn is_square(size: Size, b: &Bounds) -> bool {
+    let (across, down) = sides(size, b);
+    is_same(down, across, size.height)
+}
+
+/// Whether rows of cells of two sides end at the same place, up to a thousandth of a cell.
+fn is_same(side: f64, other: f64, cells: u32) -> bool {
+    (side - other).abs() * f64::from(cells) <= 1e-3 * other
 }
 
 #[cfg(test)]
@@ -41,7 +52,31 @@ mod tests {
         assert!(of("200,100", Some(0.5)).is_ok());
         let error = of("200,80", None).unwrap_err().to_string();
         assert!(error.contains("not square: use --size 200x100"), "{error}");
+        let error = of("200,200", None).unwrap_err().to_string();
+        assert!(error.contains("use --size 200x100 or 400x200, or give --resolution"), "{error}");
         let error = of("200,100", Some(1.0)).unwrap_err().to_string();
         assert!(error.contains("--resolution 1"), "{error}");
+    }
+
+    #[test]
+    fn sizes_that_an_error_suggests_are_taken_over_bounds_of_every_shape() {
+        let sides = [1e-300, 1e-9, 0.001, 0.3, 1.0, 7.0, 33.0, 100.0, 1234.5, 1e6, 1e12, 1e300];
+        let sizes =
+            [[1, 1], [1, 7], [200, 80], [512, 512], [33, 100], [1_000_000, 3], [1, u32::MAX]];
+        let mut suggested = 0;
+        for (width, height) in sides.into_iter().flat_map(|w| sides.map(|h| (w, h))) {
+            let bounds = Bounds { min_x: 0.0, min_y: 0.0, max_x: width, max_y: height };
+            for [width, height] in sizes {
+                let Err(error) = cell_of(Size { width, height }, &bounds, None) else { continue };
+                let error = error.to_string();
+                assert!(error.contains("give --resolution in place"), "{error}");
+                for word in error.split("not square:").nth(1).unwrap().split([' ', ',']) {
+                    let Ok(size) = word.parse::<Size>() else { continue };
+                    assert!(cell_of(size, &bounds, None).is_ok(), "{bounds:?}: {error}");
+                    suggested += 1;
+                }
+            }
+        }
+        assert!(suggested > 100, "{suggested}");
     }
 }

@@ -4,13 +4,15 @@ mod light;
 mod points;
 mod raster;
 mod run;
+mod size;
 mod words;
 
 pub use light::LightArgs;
 pub use points::PointArgs;
 pub use raster::{Format, RasterArgs, ending};
 pub use run::RunArgs;
+pub use size::Size;
 pub use words::{
-    Classes, Columns, Extent, HEIGHT, Size, bytes, count, fraction, number, positive,
-    require_x_first, threads, value_name, whole,
+    Classes, Columns, Extent, HEIGHT, bytes, count, fraction, number, positive, require_x_first,
+    threads, value_name, whole,
 };

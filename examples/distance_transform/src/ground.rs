@@ -6,6 +6,7 @@ use anyhow::{Result, ensure};
 use geo_io::{Bands, Cells, Georeference, NpyElement, Output};
 use pba_voronoi::{Globe, Integers, Lay, Spacing, directions, directions_on_globe, site_centres};
 use programs::args::{Format, RasterArgs, ending};
+use programs::units::require_north_up;
 
 /// Outputs that follow from the nearest sites.
 #[derive(clap::Args, Debug)]
@@ -37,6 +38,17 @@ impl GroundArgs {
     /// The files.
     pub fn paths(&self) -> impl Iterator<Item = &PathBuf> {
         self.direction.iter().chain(&self.nearest_x).chain(&self.nearest_y)
+    }
+
+    /// Refuses directions where the system's y does not grow to the north.
+    ///
+    /// # Errors
+    /// In the case that the summary names.
+    pub fn require_north_up(&self, place: Option<&Georeference>) -> Result<()> {
+        match &self.direction {
+            Some(_) => require_north_up("--direction", place.and_then(|place| place.crs.as_ref())),
+            None => Ok(()),
+        }
     }
 
     /// Whether directions go into a GeoTIFF.

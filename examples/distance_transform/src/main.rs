@@ -62,6 +62,7 @@ fn run(args: &Args) -> Result<()> {
         Ok((geo_io::read_mask(&args.mask, &args.sites.rule())?, rooms))
     })?;
     let place = mask.georeference.take();
+    args.ground.require_north_up(place.as_ref())?;
     let globe = OnGlobe::of(&args.globe, &args.mask, place.as_ref(), &mask.notes)?;
     let sides = sides_of(&args.mask, args.sites.spacing, place.as_ref(), &mask.notes)?;
     let diagram = stages.run("transform", |progress| -> Result<_> {

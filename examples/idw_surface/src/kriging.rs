@@ -4,6 +4,7 @@ use std::str::FromStr;
 
 use anyhow::{Result, anyhow};
 use clap::Args;
+use geo_io::Crs;
 use gpu_core::{Device, GridSpec, Points, Progress, Targets};
 use kriging::{
     EmpiricalParams, Fitted, Input, MAX_NEIGHBOURS, Model, Params, Sample, Structure, Variogram,
@@ -11,6 +12,7 @@ use kriging::{
 use programs::args::positive;
 use programs::report::{Report, digits};
 use programs::stages::Stages;
+use programs::units;
 use serde_json::json;
 
 /// Points of a neighbourhood where nothing says otherwise.
@@ -31,6 +33,21 @@ pub struct KrigingArgs {
     /// A fit takes pairs of points up to this distance [default: a third of the diagonal of the points' extent]
     #[arg(long, requires = "variogram", value_parser = positive)]
     pub cutoff: Option<f64>,
+}
+
+impl KrigingArgs {
+    /// Refuses an azimuth where the north is not the direction of y.
+    ///
+    /// # Errors
+    /// In the case that the summary names.
+    pub fn require_north_up(&self, crs: Option<&Crs>) -> Result<()> {
+        match &self.variogram {
+            Some(Choice::Given(variogram)) if variogram.direction().is_some() => {
+                units::require_north_up("the azimuth of --variogram", crs)
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
 /// `--variogram`.

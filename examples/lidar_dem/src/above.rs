@@ -8,8 +8,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail, ensure};
 use geo_io::{Crs, ValuesFile};
-use gpu_core::GridSpec;
-use gpu_core::parallel;
+use gpu_core::{Bounds, GridSpec, parallel};
 
 use crate::lattice::Lattice;
 
@@ -67,6 +66,31 @@ impl Floor {
                 self.path.display()
             )
         }
+        Ok(())
+    }
+
+    /// Refuses a ground that lies beside all cells of a grid.
+    ///
+    /// # Errors
+    /// In the case that the summary names.
+    pub fn require_overlap(&self, grid: &GridSpec) -> Result<()> {
+        let ((columns, rows), [left, across, top, down]) = (self.file.size(), self.place);
+        let own = Bounds {
+            min_x: left,
+            min_y: top - rows as f64 * down,
+            max_x: left + columns as f64 * across,
+            max_y: top,
+        };
+        let b = grid.bounds();
+        let is_beside = own.max_x <= b.min_x
+            || b.max_x <= own.min_x
+            || own.max_y <= b.min_y
+            || b.max_y <= own.min_y;
+        ensure!(
+            !is_beside,
+            "--above {}: it lies in {own}, and the result in {b}: give a raster of the same ground",
+            self.path.display()
+        );
         Ok(())
     }
 

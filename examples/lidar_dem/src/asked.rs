@@ -44,7 +44,9 @@ impl Asked {
         })?;
         let cell = cell_of(size, &bounds, surface.resolution)?;
         let lattice = Some(Lattice { anchor: [bounds.min_x, bounds.max_y], cell });
-        Ok(Self { lattice, bounds: Some(bounds), template: None })
+        // Sides that are nearly whole numbers of cells would begin another row.
+        let grid = GridSpec::new(bounds.min_x, bounds.max_y, cell, size.width, size.height)?;
+        Ok(Self { lattice, bounds: Some(grid.bounds()), template: None })
     }
 
     fn of_template(path: &Path) -> Result<Self> {
@@ -82,14 +84,18 @@ impl Asked {
         Ok(Self { lattice: Some(lattice), bounds: Some(grid.bounds()), template })
     }
 
-    /// What went wrong with the points of its ground, with the option that says which that is. If no point lies there
+    /// What went wrong, with the ground that is asked for if no point lies there. If no point lies there
     /// because the template has another coordinate system, the error says that instead.
     pub fn explained(&self, error: anyhow::Error) -> anyhow::Error {
-        let Some((name, _)) = &self.template else { return error };
-        let of_points = error.downcast_ref().and_then(|none: &NoPoints| none.crs.clone());
-        match self.crs(of_points) {
-            Err(difference) => difference,
-            Ok(_) => error.context(format!("the ground is that of --template {name}")),
+        let (Some(none), Some(ground)) = (error.downcast_ref::<NoPoints>(), self.bounds) else {
+            return error;
+        };
+        match (&self.template, self.crs(none.crs.clone())) {
+            (_, Err(difference)) => difference,
+            (Some((name, _)), _) => {
+                error.context(format!("the ground of --template {name} is {ground}"))
+            }
+            (None, _) => error.context(format!("the ground of --bounds is {ground}")),
         }
     }
 
@@ -111,7 +117,7 @@ impl Asked {
     pub fn crs(&self, points: Option<Crs>) -> Result<Option<Crs>> {
         let Some((name, of_template)) = &self.template else { return Ok(points) };
         if let (Some(points), Some(template)) = (&points, of_template)
-            && let Err(difference) = points.compare(template)
+            && let Err(difference) = points.without_heights().compare(&template.without_heights())
         {
             bail!(
                 "--template {name} is in {template}, the points are in {points} ({difference}): give a template in the points' \

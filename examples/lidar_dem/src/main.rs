@@ -36,7 +36,7 @@ use programs::products::Products;
 use programs::program;
 use programs::report::Report;
 use programs::stages::Stages;
-use programs::units::Units;
+use programs::units::{self, Units};
 use serde_json::json;
 use terrain_grid::ContourParams;
 
@@ -89,6 +89,9 @@ fn run(args: &Args) -> Result<()> {
 
     // The ground is that of the points, wherever lines go.
     let extents = extent::extents(args, &asked, &cloud, &device)?;
+    if let Some(path) = &args.surface.above {
+        Floor::open(path)?.require_overlap(&extents.grid)?;
+    }
     if let Some(area) = &area {
         area.notes(crs, &extents.grid)?.iter().for_each(|note| report.note(note));
     }
@@ -117,7 +120,8 @@ fn run(args: &Args) -> Result<()> {
         interpolate(&device, (cloud, added), &ranges, extents, how, progress)
     })?;
     report_dem(&mut report, &dem, &args.surface);
-    write_products(args, &dem, crs, units, &device, &mut stages, &mut report)?;
+    let crs = args.surface.crs_of_result(crs);
+    write_products(args, &dem, crs.as_ref(), units, &device, &mut stages, &mut report)?;
     report.stages(&stages);
     report.written(&args.outputs());
     report.print(&args.run, args.output.as_os_str() == "-");
@@ -137,6 +141,11 @@ fn prepared(
     cloud.crs = asked.crs(cloud.crs.take())?;
     if let Some(path) = &args.surface.above {
         Floor::open(path)?.require_system(cloud.crs.as_ref())?;
+    }
+    for (option, path) in [("--hillshade", args.hillshade.clone()), ("--relief", args.relief())] {
+        if path.is_some() {
+            units::require_north_up(option, cloud.crs.as_ref())?;
+        }
     }
     if args.surface.dsm {
         let lattice = asked.lattice(cloud.crs.as_ref())?;

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Result, bail, ensure};
 use clap::Args;
+use geo_io::Crs;
 use gpu_core::ValueRange;
 use nni_grid::{Duplicates, Fill, Method, Params, Weights};
 use programs::args::{HEIGHT, Size, number, positive, value_name, whole};
@@ -53,7 +54,8 @@ pub struct SurfaceArgs {
     #[arg(long)]
     pub dsm: bool,
     /// Give heights above this raster (.tif, .vrt, .asc, .zarr), such as the ground: the program subtracts the raster's
-    /// value at the centre of each cell (bilinear). Cells where the raster has no value are NODATA
+    /// value at the centre of each cell (bilinear). Cells where the raster has no value are NODATA. Such heights have no
+    /// vertical datum, so the result states none
     #[arg(long, value_name = "RASTER")]
     pub above: Option<PathBuf>,
     /// Lines that no triangle crosses, such as ridges, banks and walls: GeoJSON, FlatGeobuf (.fgb), GeoParquet
@@ -125,6 +127,14 @@ pub fn fill(text: &str) -> Result<Fill, String> {
 }
 
 impl SurfaceArgs {
+    /// The coordinate system of the result: the points', without a vertical datum for heights above a ground.
+    pub fn crs_of_result(&self, points: Option<&Crs>) -> Option<Crs> {
+        match self.above {
+            Some(_) => points.map(Crs::of_relative_heights),
+            None => points.cloned(),
+        }
+    }
+
     /// Checks what clap cannot check.
     pub fn check(&self) -> Result<()> {
         if let Some(cells) = &self.site_radius {

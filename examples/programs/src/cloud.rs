@@ -13,6 +13,7 @@ use crate::args::{PointArgs, ending};
 use crate::ground::Ground;
 use crate::middle::{Middle, SAMPLE};
 use crate::report::dropped_in_words;
+use crate::scale::joined;
 use crate::systems::{Shared, require_on_globe};
 
 /// Points at once, where inputs are read anew.
@@ -256,7 +257,11 @@ impl Cloud {
                 let dropped =
                     dropped_in_words(&dropped).map(|(count, _, why)| format!("{count} {why}"));
                 let dropped: Vec<_> = dropped.collect();
-                format!("none of the {read} points remains: {}", dropped.join(", "))
+                let dropped = dropped.join(", ");
+                format!(
+                    "none of the {read} points remains: {dropped}{}",
+                    lying(stated_extent(paths))
+                )
             }
         };
         Err(NoPoints { reason, crs: self.crs.clone() }.into())
@@ -274,10 +279,8 @@ impl Cloud {
         match parallel::first(self.x.len(), FINE, is_within) {
             Some(_) => Ok(()),
             None => {
-                let reason = format!(
-                    "none of the {} points lies in --bounds and passes --classes and --returns",
-                    self.x.len()
-                );
+                let (count, extent) = (self.x.len(), self.bounds());
+                let reason = format!("none of the {count} points lies there{}", lying(extent));
                 Err(NoPoints { reason, crs: self.crs.clone() }.into())
             }
         }
@@ -463,6 +466,17 @@ pub(crate) fn rounded(b: &Bounds) -> Option<Bounds> {
         max_x,
         max_y,
     })
+}
+
+/// Where points lie, for an error.
+fn lying(extent: Option<Bounds>) -> String {
+    extent.map(|extent| format!("; the points lie in {extent}")).unwrap_or_default()
+}
+
+/// The extent that the headers of files state, if all do.
+fn stated_extent(paths: &[PathBuf]) -> Option<Bounds> {
+    let stated = |path: &PathBuf| geo_io::read_header(path).ok()??.bounds;
+    paths.iter().map(stated).collect::<Option<Vec<_>>>()?.into_iter().reduce(joined)
 }
 
 /// No point is left of the points that were read: the cause of an error.

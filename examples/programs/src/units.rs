@@ -154,6 +154,21 @@ pub fn require_degrees(option: &str, crs: Option<&Crs>) -> Result<()> {
     Ok(())
 }
 
+/// Refuses a system whose x and y do not grow to the east and the north, where `what` needs to know the north.
+///
+/// # Errors
+/// In the case that the summary names.
+pub fn require_north_up(what: &str, crs: Option<&Crs>) -> Result<()> {
+    let Some((crs, [x, y])) = crs.and_then(|crs| Some((crs, crs.turned_axes()?))) else {
+        return Ok(());
+    };
+    bail!(
+        "{what} needs the north at the top, but in {crs} x grows to the {x} and y to the {y}: project the data to a \
+         system with east and north first, as by gdalwarp -t_srs or ogr2ogr -t_srs; if they are so already, state such \
+         a system, as by gdal_edit.py -a_srs"
+    )
+}
+
 /// Returns a note if distances are in the units of a system and these are angles.
 pub fn note_on_degrees(crs: Option<&Crs>) -> Option<String> {
     let unit = angle(crs?.degrees_per_unit()?);

@@ -87,6 +87,11 @@ impl Name {
         )
     }
 
+    /// Whether it depends on where the north is.
+    pub fn needs_north(self) -> bool {
+        matches!(self, Self::Aspect | Self::Hillshade | Self::Relief)
+    }
+
     /// Its option.
     pub fn option(self) -> String {
         format!("--{}", self.word())

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail, ensure};
 use geo_io::{ArrayData, Georeference, ValuesFile};
 use gpu_core::parallel::{self, FINE};
 use gpu_core::{Device, GridSpec, GridView, Progress, Shortest, host_memory};
-use programs::units::Units;
+use programs::units::{self, Units};
 use terrain_grid::{Ground, ProductParams};
 
 use crate::choices::Name;
@@ -51,6 +51,17 @@ impl Dem {
             true => self.lie.units.require_earth().with_context(|| self.path.display().to_string()),
             false => Ok(()),
         }
+    }
+
+    /// Refuses a DEM whose first row is not the northernmost by its system if a product depends on directions.
+    ///
+    /// # Errors
+    /// In the case that the summary names.
+    pub fn require_north_up(&self, names: impl IntoIterator<Item = Name>) -> Result<()> {
+        let mut directed = names.into_iter().filter(|name| name.needs_north());
+        let Some(name) = directed.next() else { return Ok(()) };
+        units::require_north_up(name.word(), self.lie.place.crs.as_ref())
+            .with_context(|| self.path.display().to_string())
     }
 
     /// Columns and rows.

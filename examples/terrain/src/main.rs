@@ -54,6 +54,7 @@ fn run(args: &Args) -> Result<()> {
     let (device, (dem, drawing)) = opening.beside(&mut stages, "read", |progress| {
         let mut dem = Dem::open(&args.dem, args.place.cell_size)?;
         dem.require_lengths(names.iter().copied())?;
+        dem.require_north_up(names.iter().copied())?;
         progress.at("heights", 0.0)?;
         let (width, height) = dem.size();
         let is_small = width * height <= KEPT / size_of::<f32>();

@@ -29,6 +29,7 @@ pub fn merge(args: &MergeArgs) -> Result<()> {
     stages.run("look", |_| look(args, &planned))?;
     let grid = *planned.plan.grid();
     let place = planned.recipe.place_from(0, 0)?;
+    args.ground.require_north_up(Some(&place))?;
     let mut tally = Tally::default();
     stages.run("merge", |_| -> Result<()> {
         let open = |number| RasterFile::open(&planned.path_of(number, ".tif"));

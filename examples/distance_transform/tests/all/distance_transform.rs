@@ -115,6 +115,24 @@ fn a_georeference_is_carried() {
     fails(folder.path(), &["askew.tif", "--spacing", "georeference"], &["askew", "right angles"]);
 }
 
+/// EPSG:2048 counts westings and southings, by the EPSG list.
+#[test]
+fn directions_are_refused_where_the_system_has_the_north_elsewhere() {
+    let folder = tempfile::tempdir().unwrap();
+    let crs = Crs::parse("EPSG:2048").ok();
+    let place = Georeference { transform: [5e5, 30.0, 0.0, 4e6, 0.0, -30.0], crs };
+    let mask = [1.0, 0.0, 0.0, 0.0];
+    write_georeferenced(&folder.path().join("m.tif"), &place, (2, 2), &mask, -1.0).unwrap();
+    let words = ["--direction", "EPSG:2048", "x grows to the west and y to the south"];
+    let run = ["m.tif", "-o", "d.tif", "--device", "cpu"];
+    PROGRAM.fails(folder.path(), &[&run[..], &["--direction", "b.tif"]].concat(), &words);
+    PROGRAM.succeeds(folder.path(), &run);
+    PROGRAM.succeeds(folder.path(), &["plan", "m.tif", "--max-distance", "40", "--nearest"]);
+    PROGRAM.succeeds(folder.path(), &["run", "plan.json", "--device", "cpu"]);
+    let merge = ["merge", "plan.json", "-o", "t.tif", "--direction", "b.tif"];
+    PROGRAM.fails(folder.path(), &merge, &words);
+}
+
 /// Directions are those of the raster's axes, coordinates those of its place, whatever device ran.
 #[test]
 fn directions_and_coordinates_of_nearest_sites_are_written() {

@@ -198,3 +198,17 @@ fn what_cannot_be_fitted_is_refused_with_what_to_give() {
     let run = ["a.csv", "--variogram", "fit", "--cutoff", "1e-9"];
     PROGRAM.fails(folder, &run, &["up to 1.00e-9 (--cutoff)", "--variogram spherical:1,250"]);
 }
+
+/// EPSG:2048 counts westings and southings, by the EPSG list.
+#[test]
+fn directions_are_refused_where_the_system_has_the_north_elsewhere() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "x,y,z\n1,1,1\n9,1,2\n1,9,3\n9,9,4\n5,5,2\n";
+    std::fs::write(folder.path().join("p.csv"), text).unwrap();
+    let common = ["p.csv", "--resolution", "1", "--crs", "EPSG:2048", "--device", "cpu"];
+    let axes = "x grows to the west and y to the south";
+    let anisotropic = ["--variogram", "spherical:1,9+anisotropy:40,0.5"];
+    PROGRAM.fails(folder.path(), &[&common[..], &anisotropic].concat(), &["--variogram", axes]);
+    PROGRAM.fails(folder.path(), &[&common[..], &["-o", "a.png"]].concat(), &[".png", axes]);
+    PROGRAM.succeeds(folder.path(), &[&common[..], &["--variogram", "spherical:1,9"]].concat());
+}

@@ -42,7 +42,10 @@ pub fn plan(args: &PlanArgs) -> Result<()> {
         let mut headers = Headers::read(&files.paths, (&args.points, &columns), is_ordered)?;
         headers.crs = asked.crs(headers.crs.take())?;
         if let Some(path) = &args.surface.above {
-            Floor::open(path)?.require_system(headers.crs.as_ref())?;
+            let (grid, _) = grid(&asked, &headers)?;
+            let floor = Floor::open(path)?;
+            floor.require_system(headers.crs.as_ref())?;
+            floor.require_overlap(&grid)?;
         }
         if let Some(path) = &args.surface.within {
             let (grid, _) = grid(&asked, &headers)?;

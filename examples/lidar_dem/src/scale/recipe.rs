@@ -202,7 +202,8 @@ impl SurfaceRecipe for Recipe {
     const QUANTITY: &'static str = "heights";
 
     fn crs(&self) -> Result<Option<Crs>> {
-        self.crs.as_ref().map(System::crs).transpose()
+        let points = self.crs.as_ref().map(System::crs).transpose()?;
+        Ok(self.surface()?.crs_of_result(points.as_ref()))
     }
 
     fn bands(&self) -> Result<Vec<String>> {

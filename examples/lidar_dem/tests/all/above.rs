@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use geo_io::{Cells, Crs, Georeference, TiffOptions, write_npy, write_tiff};
+use geo_io::{Cells, Crs, Georeference, TiffOptions, read_raster, write_npy, write_tiff};
 use gpu_core::GridSpec;
 
 use crate::PROGRAM;
@@ -141,6 +141,47 @@ fn tiles_are_the_whole_and_know_their_ground() {
     assert!(errors.contains("g.tif") && errors.contains("has changed"), "{errors}");
 }
 
+/// GDAL is the oracle, where it is installed: it takes a system with heights for a compound one.
+#[test]
+fn heights_above_a_ground_have_its_system_without_the_vertical_datum() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    write_points(folder.path());
+    for (system, unit) in [("EPSG:26910+5703", None), ("EPSG:26910+8228", Some("foot"))] {
+        write_ground(folder.path(), Some(system));
+        let points = ["p.csv", BOUNDS, "--resolution", "1", "--crs", system];
+        let common = [&points[..], &["--above", "g.tif"]].concat();
+        let run = ["-o", "a.tif", "--slope", "s.tif", "--device", "cpu", "--overwrite"];
+        PROGRAM.succeeds(folder.path(), &[&common[..], &run].concat());
+        let plan = [&common[..], &["--tile-size", "16"]].concat();
+        in_tiles(folder.path(), &plan, "cpu", "t.tif");
+        for name in ["a.tif", "t.tif"] {
+            let crs = read_raster(&at(name), None).unwrap().georeference.unwrap().crs.unwrap();
+            assert_eq!((crs.epsg(), crs.vertical_epsg()), (Some(26910), None), "{name}");
+            assert_eq!(crs.metres_per_height(), unit.map(|_| 0.3048), "{name}");
+            match std::process::Command::new("gdalinfo").arg(at(name)).output() {
+                Ok(about) => {
+                    let about = String::from_utf8(about.stdout).unwrap();
+                    assert!(about.contains("NAD83 / UTM zone 10N"), "{about}");
+                    assert!(!about.contains("NAVD88"), "{about}");
+                    assert_eq!(about.contains("COMPOUNDCRS"), unit.is_some(), "{about}");
+                    let is_in_unit =
+                        unit.is_some_and(|unit| about.contains(&format!("Unit Type: {unit}")));
+                    assert_eq!(is_in_unit, unit.is_some(), "{about}");
+                }
+                Err(_) => println!("skipped: no gdalinfo"),
+            }
+        }
+        // A cell is a metre, and heights may be feet.
+        let slope = bands(&at("s.tif")).0[0][SIDE * SIDE / 2 + 30];
+        let rise = (0.375_f64).hypot(0.3125) * unit.map_or(1.0, |_| 0.3048);
+        assert!((f64::from(slope) - rise.atan().to_degrees()).abs() < 0.01, "{slope}");
+        for file in ["plan.json", "t.tif"] {
+            std::fs::remove_file(at(file)).unwrap();
+        }
+    }
+}
+
 #[test]
 fn what_is_no_ground_is_named() {
     let folder = tempfile::tempdir().unwrap();
@@ -152,7 +193,13 @@ fn what_is_no_ground_is_named() {
     let turned = Georeference { transform: [0.0, 1.0, 0.2, 9.0, 0.2, -1.0], crs: None };
     let cells = Cells::Values { values: &[1.0; 4], nodata: -1.0 };
     write_tiff(&at("turned.tif"), &turned, (2, 2), cells, &TiffOptions::default()).unwrap();
-    let cases: [(&[&str], &[&str]); 6] = [
+    let far = Georeference { transform: [900.0, 1.0, 0.0, 9.0, 0.0, -1.0], crs: None };
+    write_tiff(&at("far.tif"), &far, (2, 2), cells, &TiffOptions::default()).unwrap();
+    let cases: [(&[&str], &[&str]); 7] = [
+        (
+            &["--above", "far.tif", BOUNDS],
+            &["--above far.tif: it lies in 900 7 to 902 9, and the result in 0 0 to 40 40"],
+        ),
         (&["--above", "missing.tif"], &["--above", "missing.tif"]),
         (&["--above", "text.tif"], &["--above", "text.tif"]),
         (&["--above", "bare.npy"], &["--above bare.npy", "where it lies"]),

@@ -195,6 +195,21 @@ fn a_size_divides_bounds_that_lie_anywhere() {
     assert!(values[0].iter().zip(&tiles[0]).all(|(a, b)| (a - b).abs() < 1e-4));
 }
 
+/// The ground is 0.0004 cells longer than 50 rows.
+#[test]
+fn a_size_is_met_where_cells_are_almost_square() {
+    let folder = tempfile::tempdir().unwrap();
+    write_points(folder.path());
+    let [west, north] = [634_000.0, 850_990.0];
+    let bounds = format!("--bounds={west},{},{},{north}", north - 20.00016, west + 40.0);
+    let run = ["p.csv", &bounds, "--size", "100x50", "-o", "a.tif", "--device", "cpu"];
+    PROGRAM.succeeds(folder.path(), &run);
+    let dem = read_raster(&folder.path().join("a.tif"), None).unwrap();
+    assert_eq!((dem.width, dem.height), (100, 50));
+    let found = dem.georeference.unwrap().transform;
+    assert_eq!((found[0], found[3]), (west, north));
+}
+
 #[test]
 fn grids_that_contradict_or_are_none_are_named() {
     let folder = tempfile::tempdir().unwrap();
@@ -224,7 +239,18 @@ fn grids_that_contradict_or_are_none_are_named() {
         (&template("turned.tif"), &["--template turned.tif", "turned"]),
         (&template("mirrored.tif"), &["--template mirrored.tif", "mirrored"]),
         (&template("oblong.tif"), &["--template oblong.tif", "0.7 x 0.8", "square"]),
-        (&template("far.tif"), &["--template far.tif", "none of the 6000 points"]),
+        (
+            &template("far.tif"),
+            // 61 x 43 cells of 0.7 below the origin.
+            &[
+                "--template far.tif",
+                "0 -30.",
+                "to 42.",
+                "none of the 6000 points",
+                "points lie in 63399",
+                " to 63405",
+            ],
+        ),
         // Where no point lies on its ground, the systems come first.
         (
             &["--template", "far-zone.tif", "--crs", "EPSG:26910"],
@@ -243,6 +269,10 @@ fn grids_that_contradict_or_are_none_are_named() {
         (&["--size", "50,40", bounds], &["0.8 x 1", "--size 50x50"]),
         (&["--size", "40,40", bounds, "--resolution", "2"], &["--size 40x40", "--resolution 2"]),
     ];
+    let plan = ["plan", "p.csv", "--template", "far.tif"];
+    let words =
+        ["no input reaches the ground", "0 -30.", "to 42.", "inputs lie in 63399", " to 63405"];
+    PROGRAM.fails(folder.path(), &plan, &words);
     for (options, words) in cases {
         PROGRAM.fails(folder.path(), &[&["p.csv", "--device", "cpu"], options].concat(), words);
         let is_output = options.contains(&"-o");
@@ -286,4 +316,16 @@ fn bounds_narrower_than_rounding_give_one_cell() {
     let run = ["p.csv", "--resolution", "1", "--bounds=0,0,1e-9,1e-9", "--device", "cpu"];
     let report = PROGRAM.succeeds(folder.path(), &run);
     assert!(report.contains("1 x 1 cells of 1"), "{report}");
+}
+
+#[test]
+fn light_is_refused_where_the_system_has_the_north_elsewhere() {
+    let folder = tempfile::tempdir().unwrap();
+    write_points(folder.path());
+    let common = ["p.csv", "--resolution", "1", "--device", "cpu", "--crs", "EPSG:2065"];
+    for option in ["--hillshade", "--relief"] {
+        let words = [option, "EPSG:2065", "x grows to the south and y to the west"];
+        PROGRAM.fails(folder.path(), &[&common[..], &[option, "h.png"]].concat(), &words);
+    }
+    PROGRAM.succeeds(folder.path(), &[&common[..], &["-o", "d.tif", "--slope", "s.tif"]].concat());
 }

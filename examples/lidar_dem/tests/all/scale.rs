@@ -490,8 +490,8 @@ fn a_merge_says_the_range_of_each_band() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     std::fs::write(folder.join("a.las"), Las::new(Las::lattice(0.0, 0.0, 40)).bytes()).unwrap();
-    // Far cells have no point within one cell.
-    for (bounds, is_nodata) in [("2,2,34,34", false), ("60,60,92,92", true)] {
+    // Far cells have no point within one cell, but points in their halo.
+    for (bounds, is_nodata) in [("2,2,34,34", false), ("50,50,82,82", true)] {
         let bounds = format!("--bounds={bounds}");
         let surface = ["a.las", "--value", "z,intensity", "--max-distance", "1", &bounds];
         let plan = ["plan", "--tile-size", "16", "--overwrite"];

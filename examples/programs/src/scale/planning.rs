@@ -3,13 +3,13 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use geo_io::Output;
 use gpu_core::GridSpec;
 use serde_json::json;
 use tile_plan::{Model, Params, Plan};
 
-use super::{BudgetArgs, Planned, Recipe};
+use super::{BudgetArgs, Planned, Recipe, joined};
 use crate::args::RunArgs;
 use crate::report::Report;
 use crate::stages::Stages;
@@ -36,8 +36,9 @@ impl<'a> Planning<'a> {
     /// Writes the plan, and prints a report on it.
     ///
     /// # Errors
-    /// The errors of writing.
+    /// The errors of writing, and a ground that no input reaches.
     pub fn end(mut self, plan: &Plan, mut report: Report) -> Result<()> {
+        require_inputs(plan)?;
         let output = Output { path: self.output, existing: self.run.existing() };
         self.stages.run("write", |_| {
             geo_io::write_file(output, |file| file.write_all(plan.to_json().as_bytes()))
@@ -46,6 +47,19 @@ impl<'a> Planning<'a> {
         report.written([self.output]);
         report.print(self.run, false);
         Ok(())
+    }
+}
+
+/// Refuses a plan of which no tile has an input.
+fn require_inputs(plan: &Plan) -> Result<()> {
+    let is_bare = plan.tiles().iter().all(|tile| tile.inputs.is_empty());
+    let inputs = plan.inputs().iter().filter_map(|input| input.bounds).reduce(joined);
+    match inputs.filter(|_| is_bare) {
+        Some(inputs) => bail!(
+            "no input reaches the ground that is asked for: it is {}, and the inputs lie in {inputs}",
+            plan.grid().bounds()
+        ),
+        None => Ok(()),
     }
 }
 

@@ -56,6 +56,7 @@ fn divide(
     let about = stamp(path)?;
     let dem = Dem::open(path, args.place.cell_size)?;
     dem.require_lengths(products.iter().copied())?;
+    dem.require_north_up(products.iter().copied())?;
     let (width, height) = dem.size();
     let grid = GridSpec::of_pixels(width as u32, height as u32);
     let drawing = args.drawing.of(&dem, &products, progress)?;

@@ -99,3 +99,32 @@ fn degrees_of_another_body_have_no_slope_but_heights_as_they_are() {
     PROGRAM.fails(folder, &["plan", "moon.tif", "--product", "slope"], &["moon.tif", "1737400"]);
     PROGRAM.succeeds(folder, &["moon.tif", "--roughness", "r.tif", "--contours", "c.geojson"]);
 }
+
+/// EPSG:2048 counts westings and southings, EPSG:5513 southings and westings, by the EPSG list; EPSG:5514 eastings and
+/// northings.
+#[test]
+fn directions_are_refused_where_the_system_has_the_north_elsewhere() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    for (crs, axes) in [
+        ("EPSG:2048", "x grows to the west and y to the south"),
+        ("EPSG:5513", "x grows to the south and y to the west"),
+    ] {
+        write_plane(folder, Some(crs), (5e5, 1e6), (10.0, 10.0), 2.0);
+        for product in ["aspect", "hillshade", "relief"] {
+            let words = ["dem.tif", crs, product, axes, "gdalwarp -t_srs"];
+            let once = ["dem.tif", &format!("--{product}"), "x.tif", "--device", "cpu"];
+            PROGRAM.fails(folder, &once, &words);
+            PROGRAM.fails(folder, &["plan", "dem.tif", "--product", product], &words);
+        }
+        // Slopes have no direction, and their file the system as it was.
+        slope(folder, &[]);
+        let found = read_raster(&folder.join("s.tif"), None).unwrap().georeference.unwrap();
+        assert_eq!(found.crs.unwrap().geokeys(), Crs::parse(crs).unwrap().geokeys());
+        assert_eq!((found.transform[0], found.transform[3]), (5e5, 1e6));
+    }
+    write_plane(folder, Some("EPSG:5514"), (-5e5, -1e6), (10.0, 10.0), 2.0);
+    PROGRAM.succeeds(folder, &["dem.tif", "--aspect", "a.tif", "--device", "cpu"]);
+    let aspects = read_raster(&folder.join("a.tif"), None).unwrap().values.to_floats(None);
+    assert_eq!(aspects[3 * 9 + 4], 270.0);
+}

@@ -6,7 +6,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Result, anyhow, bail, ensure};
 use geo_io::{Crs, ValuesFile};
 use gpu_core::{Bounds, GridSpec, parallel};
 
@@ -35,7 +35,7 @@ impl Floor {
     /// mirrored.
     pub fn open(path: &Path) -> Result<Self> {
         let name = format!("--above {}", path.display());
-        let file = ValuesFile::open(path).map_err(|error| anyhow::anyhow!("--above: {error}"))?;
+        let file = ValuesFile::open(path).map_err(|error| anyhow!("--above: {error}"))?;
         let Some(place) = file.georeference() else {
             bail!(
                 "{name}: it does not say where it lies on the ground: take a GeoTIFF, or a raster \
@@ -52,21 +52,33 @@ impl Floor {
         Ok(Self { path: path.to_owned(), file, place, crs })
     }
 
-    /// Refuses a coordinate system that is not the ground's.
+    /// Compares the coordinate system of the points with the ground's; returns what the user should know.
     ///
     /// # Errors
-    /// In the case that the summary names.
-    pub fn require_system(&self, crs: Option<&Crs>) -> Result<()> {
-        if let (Some(crs), Some(own)) = (crs, &self.crs)
-            && let Err(difference) = crs.compare(own)
-        {
-            bail!(
-                "--above {} is in {own}, the points are in {crs} ({difference}): give a raster in the points' system, or the \
-                 right --crs if the points' files are wrong",
-                self.path.display()
-            )
+    /// The two differ, or their units of height do.
+    pub fn notes(&self, points: Option<&Crs>) -> Result<Vec<String>> {
+        let path = self.path.display();
+        let note = match (points, &self.crs) {
+            (Some(points), Some(own)) => points.compare(own).map_err(|difference| {
+                anyhow!(
+                    "--above {path} is in {own}, the points are in {points} ({difference}): give a raster in the points' \
+                     system, or the right --crs if the points' files are wrong"
+                )
+            })?,
+            (None, Some(own)) => {
+                Some(format!("it is in {own}, and the points name no coordinate system: taken as the same"))
+            }
+            (_, None) => None,
+        };
+        let unit = |crs: Option<&Crs>| crs.and_then(Crs::metres_per_height);
+        let own = unit(self.crs.as_ref()).or(self.file.metres_per_value());
+        if let Some((points, own)) = unit(points).zip(own) {
+            ensure!(
+                (points / own - 1.0).abs() < 1e-7,
+                "--above {path}: a unit of its heights is {own} m, of the points' {points} m: give a raster in the points' unit"
+            );
         }
-        Ok(())
+        Ok(note.map(|note| format!("--above {path}: {note}")).into_iter().collect())
     }
 
     /// Refuses a ground that lies beside all cells of a grid.

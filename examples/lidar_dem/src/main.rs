@@ -84,7 +84,7 @@ fn run(args: &Args) -> Result<()> {
     let crs = crs.as_ref();
     let units = Units::of(crs);
     report_cloud(&mut report, &inputs, &cloud);
-    report.line("units", units.text(crs));
+    report.line("units", units.text(crs, crs.and_then(Crs::metres_per_height)));
     report.device(&device, args.run.device);
 
     // The ground is that of the points, wherever lines go.
@@ -140,7 +140,7 @@ fn prepared(
     cloud.notes.extend(cloud.note_on_strays());
     cloud.crs = asked.crs(cloud.crs.take())?;
     if let Some(path) = &args.surface.above {
-        Floor::open(path)?.require_system(cloud.crs.as_ref())?;
+        cloud.notes.extend(Floor::open(path)?.notes(cloud.crs.as_ref())?);
     }
     for (option, path) in [("--hillshade", args.hillshade.clone()), ("--relief", args.relief())] {
         if path.is_some() {

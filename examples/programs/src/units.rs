@@ -28,7 +28,11 @@ pub enum Units {
 impl Units {
     /// Returns the units of a coordinate system, if there is one.
     pub fn of(crs: Option<&Crs>) -> Self {
-        let height = crs.and_then(Crs::metres_per_height);
+        Self::of_heights(crs, crs.and_then(Crs::metres_per_height))
+    }
+
+    /// Returns the units of a coordinate system, and of heights whose unit has that many metres.
+    pub fn of_heights(crs: Option<&Crs>, height: Option<f64>) -> Self {
         match crs {
             Some(crs) if crs.is_geographic() => {
                 let unit = crs.degrees_per_unit().unwrap_or(1.0);
@@ -84,10 +88,9 @@ impl Units {
         Ok(terrain_grid::product(device.with_progress(progress), dem, &params)?.into_values())
     }
 
-    /// In words, for a report.
-    pub fn text(self, crs: Option<&Crs>) -> String {
+    /// In words, for a report. `height` is the metres of a unit of height, if they are stated.
+    pub fn text(self, crs: Option<&Crs>, height: Option<f64>) -> String {
         let ground = crs.and_then(Crs::metres_per_unit);
-        let height = crs.and_then(Crs::metres_per_height);
         let word = |metres: Option<f64>| match metres {
             Some(1.0) => "metres".to_owned(),
             Some(m) if (m / 0.3048 - 1.0).abs() < 1e-5 => "feet".to_owned(),
@@ -240,11 +243,14 @@ mod tests {
         let grads = Crs::parse("EPSG:4807").unwrap();
         let Units::Degrees { unit, .. } = Units::of(Some(&grads)) else { panic!("a plane") };
         assert!(unit == 0.9 && require_degrees("--nearest", Some(&grads)).is_err());
-        assert_eq!(Units::of(Some(&grads)).text(Some(&grads)), "grads; heights taken as metres");
+        assert_eq!(
+            Units::of(Some(&grads)).text(Some(&grads), None),
+            "grads; heights taken as metres"
+        );
         let wide = r#"PROJCS["k",GEOGCS["g",DATUM["d",SPHEROID["s",6378137,298.257]]],PROJECTION["Transverse_Mercator"],UNIT["kilometre",1000]]"#;
         let wide = Crs::from_wkt(wide).unwrap();
         assert_eq!(Units::of(Some(&wide)), Units::Plane { height: 0.001 });
-        let words = Units::of(Some(&wide)).text(Some(&wide));
+        let words = Units::of(Some(&wide)).text(Some(&wide), None);
         assert_eq!(words, "units of 1000 m; heights taken as metres");
         let moon = r#"GEOGCS["Moon",DATUM["D_Moon",SPHEROID["Moon",1737400,0]],PRIMEM["R",0],UNIT["degree",0.0174532925199433]]"#;
         let moon = Crs::from_wkt(moon).unwrap();

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
-use geo_io::{ArrayData, Georeference, ValuesFile};
+use geo_io::{ArrayData, Crs, Georeference, ValuesFile};
 use gpu_core::parallel::{self, FINE};
 use gpu_core::{Device, GridSpec, GridView, Progress, Shortest, host_memory};
 use programs::units::{self, Units};
@@ -201,14 +201,19 @@ impl<'a> Strip<'a> {
 pub struct Lie {
     /// The place of the whole DEM.
     pub place: Georeference,
-    /// The units of its coordinate system.
+    /// Metres of a unit of height, by its coordinate system or else by its band.
+    pub height: Option<f64>,
+    /// The units of both.
     pub units: Units,
 }
 
 impl Lie {
-    /// Takes the place of a raster, and the units of its coordinate system.
-    pub fn new(place: Georeference) -> Self {
-        Self { units: Units::of(place.crs.as_ref()), place }
+    /// Takes the place of a raster, and the metres of a unit of its values, where its coordinate system states no
+    /// heights.
+    pub fn new(place: Georeference, of_values: Option<f64>) -> Self {
+        let crs = place.crs.as_ref();
+        let height = crs.and_then(Crs::metres_per_height).or(of_values);
+        Self { height, units: Units::of_heights(crs, height), place }
     }
 
     fn of_file(path: &Path, file: &ValuesFile, cell_size: Option<f64>) -> Result<Self> {
@@ -221,10 +226,8 @@ impl Lie {
         let Some(place) = file.georeference() else {
             // Its south-west corner is (0, 0).
             let side = cell_size.unwrap_or(1.0);
-            return Ok(Self::new(Georeference::north_up(
-                (0.0, height as f64 * side),
-                (side, side),
-            )));
+            let place = Georeference::north_up((0.0, height as f64 * side), (side, side));
+            return Ok(Self::new(place, file.metres_per_value()));
         };
         ensure!(cell_size.is_none(), "--cell-size: {name} already states the size of its cells");
         let [_, across, bx, _, ay, down] = place.transform;
@@ -233,7 +236,7 @@ impl Lie {
             "{name}: its rows do not run east, or the first is not the northernmost: take a \
              raster whose rows do (gdalwarp makes one)"
         );
-        let lie = Self::new(place.clone());
+        let lie = Self::new(place.clone(), file.metres_per_value());
         lie.require_on_globe(path, height)?;
         Ok(lie)
     }

@@ -108,7 +108,7 @@ fn report_dem(report: &mut Report, dem: &Dem) {
         report.line("system", crs);
     }
     report.field("crs", crs.map(ToString::to_string));
-    let units = dem.lie.units.text(crs);
+    let units = dem.lie.units.text(crs, dem.lie.height);
     report.line("units", &units);
     report.field("units", units);
     dem.file().notes().iter().for_each(|note| report.note(note));

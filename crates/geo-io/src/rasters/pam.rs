@@ -16,6 +16,8 @@ pub(crate) struct Band {
     pub nodata: Option<Number>,
     pub scale: Option<f64>,
     pub offset: Option<f64>,
+    /// Metres of the unit of its values, if this is a known unit of length.
+    pub metres: Option<f64>,
     /// Whether the file states NODATA as a text that is not a number.
     pub is_no_number: bool,
     /// Whether the `.aux.xml` is not XML.
@@ -47,6 +49,7 @@ impl Band {
         let number = |name| real(text_of(band, name)?);
         self.scale = number("Scale").or(self.scale);
         self.offset = number("Offset").or(self.offset);
+        self.metres = text_of(band, "UnitType").and_then(metres_of_name).or(self.metres);
         // The first counts.
         if let Some(element) = children(band, "NoDataValue").next() {
             // The bits say what the digits may have lost.
@@ -63,7 +66,11 @@ impl Band {
         let Some(document) = document_of(text) else { return self };
         for item in children(document.root_element(), "Item") {
             let is_first = item.attribute("sample").is_none_or(|sample| sample == "0");
-            let Some(value) = item.text().and_then(real).filter(|_| is_first) else { continue };
+            let Some(text) = item.text().filter(|_| is_first) else { continue };
+            if item.attribute("role") == Some("unittype") {
+                self.metres = self.metres.or_else(|| metres_of_name(text));
+            }
+            let Some(value) = real(text) else { continue };
             match item.attribute("role") {
                 Some("scale") => self.scale = self.scale.or(Some(value)),
                 Some("offset") => self.offset = self.offset.or(Some(value)),
@@ -97,6 +104,19 @@ impl Band {
             }),
         ];
         all.into_iter().flatten().collect()
+    }
+}
+
+/// Metres of a unit of length by one of its usual names.
+fn metres_of_name(name: &str) -> Option<f64> {
+    match name.trim().to_ascii_lowercase().as_str() {
+        "m" | "metre" | "metres" | "meter" | "meters" => Some(1.0),
+        "ft" | "foot" | "feet" | "international foot" => Some(0.3048),
+        "us survey foot" | "us survey feet" | "us-ft" | "ftus" | "foot_us" => Some(1200.0 / 3937.0),
+        "cm" | "centimetre" | "centimeter" => Some(0.01),
+        "mm" | "millimetre" | "millimeter" => Some(0.001),
+        "km" | "kilometre" | "kilometer" => Some(1000.0),
+        _ => None,
     }
 }
 
@@ -275,6 +295,31 @@ mod tests {
         assert!(place("<SRS>rubbish</SRS>").unwrap_err().contains("SRS"));
         let unknown = place("<SRS>GEOGCRS[&quot;turned&quot;,BASEGEOGCRS[]]</SRS>").unwrap();
         assert!(unknown.is_system_unknown && unknown.crs.is_none() && !found.is_system_unknown);
+    }
+
+    /// The names are those that GDAL writes, and that it knows of heights.
+    #[test]
+    fn units_of_values_are_known_by_the_names_that_gdal_has() {
+        let (foot, survey) = (Some(0.3048), Some(1200.0 / 3937.0));
+        for (name, metres) in [
+            ("m", Some(1.0)),
+            (" Metre ", Some(1.0)),
+            ("ft", foot),
+            ("foot", foot),
+            ("US survey foot", survey),
+            ("us-ft", survey),
+            ("K", None),
+            ("", None),
+        ] {
+            let metadata = format!(
+                "<GDALMetadata><Item name=\"UNITTYPE\" sample=\"0\" role=\"unittype\">{name}</Item></GDALMetadata>"
+            );
+            assert_eq!(Band::default().or_of_metadata(&metadata).metres, metres, "{name}");
+            let beside = format!(
+                "<PAMDataset><PAMRasterBand band=\"1\"><UnitType>{name}</UnitType></PAMRasterBand></PAMDataset>"
+            );
+            assert_eq!(Band::of_pam(&beside, SampleType::U8).metres, metres, "{name}");
+        }
     }
 
     #[test]

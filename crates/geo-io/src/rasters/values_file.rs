@@ -45,6 +45,11 @@ pub(crate) trait Windows: Send + Sync {
         None
     }
 
+    /// Metres of the unit of its values, if the file states a unit of length.
+    fn metres(&self) -> Option<f64> {
+        None
+    }
+
     /// Notes on the file for the user.
     fn notes(&self) -> &[String] {
         &[]
@@ -157,6 +162,12 @@ impl ValuesFile {
     /// Columns and rows.
     pub fn size(&self) -> (usize, usize) {
         self.source.size()
+    }
+
+    /// Returns how many metres a unit of its values has, if a GeoTIFF, an `.aux.xml` or a virtual raster states a unit of
+    /// length. A coordinate system may state another unit, of heights ([`Crs::metres_per_height`](crate::Crs::metres_per_height)).
+    pub fn metres_per_value(&self) -> Option<f64> {
+        self.source.metres()
     }
 
     /// Bytes of a value in memory.

@@ -44,6 +44,7 @@ pub(crate) struct VirtualRaster {
     fill: Option<Number>,
     nodata: Option<Number>,
     place: Option<Georeference>,
+    metres: Option<f64>,
     notes: Vec<String>,
     sources: Vec<Source>,
     /// The virtual rasters that this is a source of, and itself.
@@ -103,6 +104,7 @@ impl VirtualRaster {
             fill,
             nodata,
             place,
+            metres: band.metres,
             notes,
             sources,
             within,
@@ -206,6 +208,10 @@ impl Windows for VirtualRaster {
 
     fn nodata(&self) -> Option<Number> {
         self.nodata
+    }
+
+    fn metres(&self) -> Option<f64> {
+        self.metres
     }
 
     fn notes(&self) -> &[String] {

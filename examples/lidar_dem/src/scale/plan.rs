@@ -44,7 +44,7 @@ pub fn plan(args: &PlanArgs) -> Result<()> {
         if let Some(path) = &args.surface.above {
             let (grid, _) = grid(&asked, &headers)?;
             let floor = Floor::open(path)?;
-            floor.require_system(headers.crs.as_ref())?;
+            headers.notes.extend(floor.notes(headers.crs.as_ref())?);
             floor.require_overlap(&grid)?;
         }
         if let Some(path) = &args.surface.within {

@@ -217,3 +217,21 @@ fn what_is_no_ground_is_named() {
     let run = ["p.csv", "--above", "g.tif", "-o", "g.tif", "--device", "cpu"];
     PROGRAM.fails(folder.path(), &run, &["same file", "g.tif"]);
 }
+
+#[test]
+fn a_ground_that_says_more_or_less_than_the_points_is_noted_and_another_unit_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    write_points(folder.path());
+    write_ground(folder.path(), Some("EPSG:26910+5703"));
+    let base = ["p.csv", BOUNDS, "--resolution", "1", "--above", "g.tif", "--device", "cpu"];
+    let run = |crs: &[&str]| [&base[..], &["--overwrite", "-o", "a.tif"], crs].concat();
+    let said = PROGRAM.succeeds(folder.path(), &run(&["--crs", "EPSG:26910"]));
+    assert!(said.contains("g.tif: one of them states EPSG:5703 for heights"), "{said}");
+    let said = PROGRAM.succeeds(folder.path(), &run(&[]));
+    assert!(said.contains("g.tif: it is in EPSG:26910+5703, and the points name no"), "{said}");
+    write_ground(folder.path(), Some("EPSG:26910"));
+    let unit = "<PAMDataset><PAMRasterBand band=\"1\"><UnitType>ft</UnitType></PAMRasterBand></PAMDataset>";
+    std::fs::write(folder.path().join("g.tif.aux.xml"), unit).unwrap();
+    let words = ["--above g.tif", "0.3048 m", "1 m"];
+    PROGRAM.fails(folder.path(), &run(&["--crs", "EPSG:26910+5703"]), &words);
+}

@@ -34,6 +34,9 @@ pub struct Recipe {
     /// GDAL's geotransform of the whole.
     transform: [f64; 6],
     crs: Option<System>,
+    /// Metres of a unit of height.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    height: Option<f64>,
     /// Bytes of a value of the DEM.
     value_bytes: u64,
     /// Bytes that reading the DEM takes beside its values.
@@ -57,6 +60,7 @@ impl Recipe {
             drawing,
             transform: lie.place.transform,
             crs: lie.place.crs.as_ref().map(System::of).transpose()?,
+            height: lie.height,
             value_bytes: file.value_bytes(),
             unpacking_bytes: file.unpacking_bytes(),
             zarr: None,
@@ -66,7 +70,7 @@ impl Recipe {
     /// Where the whole lies.
     pub fn lie(&self) -> Result<Lie> {
         let crs = self.crs.as_ref().map(System::crs).transpose()?;
-        Ok(Lie::new(Georeference { transform: self.transform, crs }))
+        Ok(Lie::new(Georeference { transform: self.transform, crs }, self.height))
     }
 
     /// A cell of the window while it is read: as it comes, as a number of 64 bits, and as a height.

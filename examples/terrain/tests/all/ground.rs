@@ -128,3 +128,36 @@ fn directions_are_refused_where_the_system_has_the_north_elsewhere() {
     let aspects = read_raster(&folder.join("a.tif"), None).unwrap().values.to_floats(None);
     assert_eq!(aspects[3 * 9 + 4], 270.0);
 }
+
+/// A rise of 2 feet in 2 metres, by a unit that GDAL keeps beside the file; the system's own unit counts before it.
+#[test]
+fn slopes_know_the_unit_of_the_band() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let unit = |name: &str| {
+        let text = format!(
+            "<PAMDataset><PAMRasterBand band=\"1\"><UnitType>{name}</UnitType></PAMRasterBand></PAMDataset>"
+        );
+        std::fs::write(folder.join("dem.tif.aux.xml"), text).unwrap();
+    };
+    for (crs, name, metres, words) in [
+        ("EPSG:32632", "ft", 0.3048, "metres; heights in feet"),
+        ("EPSG:32632", "m", 1.0, "metres; heights in metres"),
+        ("EPSG:32632", "K", 1.0, "metres; heights taken as the same"),
+        ("EPSG:32632+5703", "ft", 1.0, "metres; heights in metres"),
+    ] {
+        write_plane(folder, Some(crs), (5e5, 5e6), (2.0, 2.0), 2.0);
+        unit(name);
+        let (found, units) = slope(folder, &[]);
+        assert!((found - f64::atan(metres).to_degrees()).abs() < 1e-4, "{crs} {name}: {found}");
+        assert_eq!(units, words, "{crs} {name}");
+    }
+    // Tiles know it too.
+    write_plane(folder, Some("EPSG:32632"), (5e5, 5e6), (2.0, 2.0), 2.0);
+    unit("ft");
+    PROGRAM.succeeds(folder, &["plan", "dem.tif", "--product", "slope", "--tile-size", "16"]);
+    PROGRAM.succeeds(folder, &["run", "plan.json", "--all", "--device", "cpu"]);
+    PROGRAM.succeeds(folder, &["merge", "plan.json", "--slope", "t.tif"]);
+    let values = read_raster(&folder.join("t.tif"), None).unwrap().values.to_floats(None);
+    assert!((values[3 * 9 + 4] - f64::atan(0.3048).to_degrees()).abs() < 1e-4);
+}

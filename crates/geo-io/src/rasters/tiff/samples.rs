@@ -33,6 +33,8 @@ pub(crate) struct SampleFile {
     stated: Option<Number>,
     /// Where it lies on the ground.
     pub place: Option<Georeference>,
+    /// Metres of the unit of its values.
+    metres: Option<f64>,
     /// Notes on the file for the user.
     pub notes: Vec<String>,
 }
@@ -72,7 +74,8 @@ impl SampleFile {
         let notes = notes.chain(note_on_images(path, image.file())).collect();
         let place = place.georeference;
         let (size, blocks) = ((layout.width, layout.height), Blocks::of(directory, layout));
-        Ok(Self { path: path.to_owned(), image, size, sample_type, blocks, stated, place, notes })
+        let (path, metres) = (path.to_owned(), band.metres);
+        Ok(Self { path, image, size, sample_type, blocks, stated, place, metres, notes })
     }
 
     fn samples<T: Sample>(&self, rows: Range<usize>, columns: Range<usize>) -> Result<Vec<T>> {
@@ -130,6 +133,10 @@ impl Windows for SampleFile {
 
     fn nodata(&self) -> Option<Number> {
         self.sample_type.value(self.stated?)
+    }
+
+    fn metres(&self) -> Option<f64> {
+        self.metres
     }
 
     fn notes(&self) -> &[String] {

@@ -127,10 +127,12 @@ pub fn fill(text: &str) -> Result<Fill, String> {
 }
 
 impl SurfaceArgs {
-    /// The coordinate system of the result: the points', without a vertical datum for heights above a ground.
+    /// The coordinate system of the result: the points', without a vertical datum for heights above a ground, and
+    /// without heights for other values.
     pub fn crs_of_result(&self, points: Option<&Crs>) -> Option<Crs> {
         match self.above {
             Some(_) => points.map(Crs::of_relative_heights),
+            None if !self.has_heights() => points.map(Crs::without_heights),
             None => points.cloned(),
         }
     }

@@ -141,6 +141,20 @@ fn tiles_are_the_whole_and_know_their_ground() {
     assert!(errors.contains("g.tif") && errors.contains("has changed"), "{errors}");
 }
 
+#[test]
+fn values_that_are_no_heights_have_the_system_without_its_heights() {
+    let folder = tempfile::tempdir().unwrap();
+    write_points(folder.path());
+    let base = ["p.csv", BOUNDS, "--resolution", "1", "--crs", "EPSG:26910+5703", "--overwrite"];
+    for (values, vertical) in [("w", None), ("z,w", Some(5703)), ("z", Some(5703))] {
+        let more = ["--value", values, "-o", "v.tif", "--device", "cpu"];
+        PROGRAM.succeeds(folder.path(), &[&base[..], &more].concat());
+        let place = geo_io::read_place(&folder.path().join("v.tif")).unwrap();
+        let crs = place.georeference.unwrap().crs.unwrap();
+        assert_eq!((crs.epsg(), crs.vertical_epsg()), (Some(26910), vertical), "{values}");
+    }
+}
+
 /// GDAL is the oracle, where it is installed: it takes a system with heights for a compound one.
 #[test]
 fn heights_above_a_ground_have_its_system_without_the_vertical_datum() {
@@ -224,14 +238,14 @@ fn a_ground_that_says_more_or_less_than_the_points_is_noted_and_another_unit_ref
     write_points(folder.path());
     write_ground(folder.path(), Some("EPSG:26910+5703"));
     let base = ["p.csv", BOUNDS, "--resolution", "1", "--above", "g.tif", "--device", "cpu"];
-    let run = |crs: &[&str]| [&base[..], &["--overwrite", "-o", "a.tif"], crs].concat();
-    let said = PROGRAM.succeeds(folder.path(), &run(&["--crs", "EPSG:26910"]));
+    let base = [&base[..], &["--overwrite", "-o", "a.tif"]].concat();
+    let said = PROGRAM.succeeds(folder.path(), &[&base[..], &["--crs", "EPSG:26910"]].concat());
     assert!(said.contains("g.tif: one of them states EPSG:5703 for heights"), "{said}");
-    let said = PROGRAM.succeeds(folder.path(), &run(&[]));
+    let said = PROGRAM.succeeds(folder.path(), &base);
     assert!(said.contains("g.tif: it is in EPSG:26910+5703, and the points name no"), "{said}");
     write_ground(folder.path(), Some("EPSG:26910"));
     let unit = "<PAMDataset><PAMRasterBand band=\"1\"><UnitType>ft</UnitType></PAMRasterBand></PAMDataset>";
     std::fs::write(folder.path().join("g.tif.aux.xml"), unit).unwrap();
     let words = ["--above g.tif", "0.3048 m", "1 m"];
-    PROGRAM.fails(folder.path(), &run(&["--crs", "EPSG:26910+5703"]), &words);
+    PROGRAM.fails(folder.path(), &[&base[..], &["--crs", "EPSG:26910+5703"]].concat(), &words);
 }

@@ -623,6 +623,26 @@ fn ids_that_floats_may_have_rounded_are_refused_with_file_and_row() {
     }
 }
 
+/// Longitudes of EPSG:4806 begin at Rome, 12.45 degrees to the east of Greenwich, by the EPSG list.
+#[test]
+fn sites_with_longitudes_from_another_meridian_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    for (code, is_refused) in [(4806, true), (4258, false)] {
+        let text = format!(
+            r#"{{"type":"FeatureCollection","crs":{{"type":"name","properties":{{"name":"EPSG:{code}"}}}},"features":[{{"type":"Feature","properties":{{}},"geometry":{{"type":"Point","coordinates":[0,42]}}}}]}}"#
+        );
+        std::fs::write(here.join("s.geojson"), text).unwrap();
+        let run = ["s.geojson", "--level", "2", "--device", "cpu", "-o", "c.csv"];
+        match is_refused {
+            true => {
+                PROGRAM.fails(here, &run, &["s.geojson", "EPSG:4806", "Greenwich", "EPSG:4326"]);
+            }
+            false => drop(PROGRAM.succeeds(here, &run)),
+        }
+    }
+}
+
 /// Ids by hand, and by 4 * 4^order + nested index, have the rows of these nested indices.
 #[test]
 fn ids_of_nuniq_are_nested_indices_with_their_order() {

@@ -138,6 +138,19 @@ impl GeoKeys {
         stated.or_else(|| self.double(ANGULAR_UNIT_SIZE).map(f64::to_degrees))
     }
 
+    /// The longitude of the prime meridian, of a system without a code; NaN for a meridian that a code names, but for
+    /// Greenwich.
+    pub(super) fn prime_meridian(&self) -> Option<f64> {
+        const PRIME_MERIDIAN: u16 = 2051;
+        const GREENWICH: u16 = 8901;
+        const LONGITUDE: u16 = 2061;
+        match self.short(PRIME_MERIDIAN) {
+            Some(GREENWICH) => Some(0.0),
+            None | Some(0 | USER_DEFINED) => self.double(LONGITUDE),
+            Some(_) => Some(f64::NAN),
+        }
+    }
+
     /// The ellipsoid's radius at the equator in metres, of a system without a code.
     pub(super) fn radius(&self) -> Option<f64> {
         const SEMI_MAJOR_AXIS: u16 = 2057;

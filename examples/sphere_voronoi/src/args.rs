@@ -235,7 +235,7 @@ impl FromStr for Columns {
     fn from_str(text: &str) -> Result<Self, String> {
         match text.split_once(',').map(|(a, b)| (a.trim(), b.trim())) {
             Some((a, b)) if !a.is_empty() && !b.is_empty() && !b.contains(',') => {
-                programs::args::require_x_first(a, b)?;
+                programs::args::require_x_first(&[a, b])?;
                 Ok(Self { longitude: a.to_owned(), latitude: b.to_owned() })
             }
             _ => Err("expected 2 names, as lon,lat".to_owned()),

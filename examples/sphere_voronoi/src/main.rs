@@ -169,18 +169,19 @@ impl Sites {
 /// Refuses sites whose coordinates are not longitudes from Greenwich and latitudes in degrees on the Earth.
 fn require_degrees_of(path: &Path, crs: Option<&Crs>) -> Result<()> {
     let path = path.display();
-    if let Some(crs) = crs.filter(|crs| crs.is_geographic() && !crs.is_of_greenwich()) {
-        bail!(
-            "{path} is in {crs}, whose longitudes do not begin at Greenwich: convert it, as by ogr2ogr -t_srs EPSG:4326"
-        );
-    }
     if let Some(crs) = crs.filter(|crs| !crs.is_geographic()) {
         bail!(
             "{path} is in {crs}: convert it to longitudes and latitudes, as by ogr2ogr -t_srs \
              EPSG:4326"
         );
     }
-    require_degrees(&path.to_string(), crs)
+    require_degrees(&path.to_string(), crs)?;
+    if let Some(crs) = crs.filter(|crs| !crs.is_of_greenwich()) {
+        bail!(
+            "{path} is in {crs}, whose longitudes do not begin at Greenwich: convert it, as by ogr2ogr -t_srs EPSG:4326"
+        );
+    }
+    Ok(())
 }
 
 /// Writes what is wanted.

@@ -88,8 +88,8 @@ fn properties_become_columns_of_their_types() {
         )
     };
     let features = [
-        r#"{"a": 1, "b": 1, "c": true, "d": "x", "e": 18446744073709551615, "f": null, "g": 1, "geometry": 3}"#,
-        r#"{"a": 2, "b": 1.5, "c": false, "d": "y", "e": 1, "g": "z", "list": [1, 2]}"#,
+        r#"{"a": 1, "b": 1, "c": true, "d": "x", "e": 18446744073709551615, "f": null, "g": 1, "h": 9007199254740993, "i": -1, "j": 9007199254740992, "geometry": 3}"#,
+        r#"{"a": 2, "b": 1.5, "c": false, "d": "y", "e": 1, "g": "z", "h": 1.5, "i": 18446744073709551615, "j": 1.5, "list": [1, 2]}"#,
         "null",
     ];
     let text = features.map(feature).join(",");
@@ -108,6 +108,10 @@ fn properties_become_columns_of_their_types() {
         ("e", ["18446744073709551615", "1", "null"]),
         ("f", ["null"; 3]),
         ("g", ["\"1\"", "\"z\"", "null"]),
+        // 2^53 + 1 and 2^64 - 1 are no floats; 2^53 is one.
+        ("h", ["\"9007199254740993\"", "\"1.5\"", "null"]),
+        ("i", ["\"-1\"", "\"18446744073709551615\"", "null"]),
+        ("j", ["9007199254740992", "1.5", "null"]),
         ("list", ["null", "\"[1,2]\"", "null"]),
         ("geometry_value", ["3", "null", "null"]),
     ] {

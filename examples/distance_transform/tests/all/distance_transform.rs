@@ -128,7 +128,7 @@ fn directions_are_refused_where_the_system_has_the_north_elsewhere() {
     PROGRAM.fails(folder.path(), &[&run[..], &["--direction", "b.tif"]].concat(), &words);
     PROGRAM.succeeds(folder.path(), &run);
     PROGRAM.succeeds(folder.path(), &["plan", "m.tif", "--max-distance", "40", "--nearest"]);
-    PROGRAM.succeeds(folder.path(), &["run", "plan.json", "--device", "cpu"]);
+    PROGRAM.succeeds(folder.path(), &["run", "plan.json", "--all", "--device", "cpu"]);
     let merge = ["merge", "plan.json", "-o", "t.tif", "--direction", "b.tif"];
     PROGRAM.fails(folder.path(), &merge, &words);
 }

@@ -517,7 +517,7 @@ fn names_of_columns_tell_degrees() {
         );
     }
     assert!(!succeeds(folder.path(), &run("x,y,z")).contains("degrees"));
-    let words = ["'Lat,Lon,z'", "the longitude comes first", "--columns Lon,Lat"];
+    let words = ["'Lat,Lon,z'", "the longitude comes first", "--columns Lon,Lat,z"];
     fails(folder.path(), &run("Lat,Lon,z"), &words);
     fails(folder.path(), &plan("Lat,Lon,z"), &words);
 }

@@ -171,7 +171,7 @@ impl Columns {
     /// They are more or fewer.
     pub fn pair(text: &str) -> Result<Self, String> {
         let [x, y] = words(text)?;
-        require_x_first(&x, &y)?;
+        require_x_first(&[&x, &y])?;
         Ok(Self([x, y.clone(), y]))
     }
 
@@ -182,14 +182,17 @@ impl Columns {
     }
 }
 
-/// Refuses names of a latitude and a longitude in the places of x and y.
+/// Refuses names of which the first two are those of a latitude and a longitude.
 ///
 /// # Errors
-/// The names are in the order latitude, longitude; the error gives the right order.
-pub fn require_x_first(x: &str, y: &str) -> Result<(), String> {
-    match is_latitude(x) && is_longitude(y) {
-        true => Err(format!("the longitude comes first: give --columns {y},{x}")),
-        false => Ok(()),
+/// The names are in the order latitude, longitude; the error gives all in the right order.
+pub fn require_x_first(names: &[&str]) -> Result<(), String> {
+    match *names {
+        [y, x, ref others @ ..] if is_latitude(y) && is_longitude(x) => {
+            let names = [&[x, y], others].concat().join(",");
+            Err(format!("the longitude comes first: give --columns {names}"))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -213,7 +216,7 @@ impl FromStr for Columns {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let names: [String; 3] = words(text)?;
-        require_x_first(&names[0], &names[1])?;
+        require_x_first(&names.each_ref().map(String::as_str))?;
         Ok(Self(names))
     }
 }

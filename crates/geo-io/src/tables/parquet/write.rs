@@ -198,6 +198,8 @@ struct Kinds {
     negative: bool,
     /// Beyond the whole numbers of 64 bits with a sign.
     large: bool,
+    /// Whole numbers that no float of 64 bits holds.
+    exact: bool,
     real: bool,
     texts: bool,
     whole: bool,
@@ -220,6 +222,7 @@ fn of_properties<'a>(all: impl Iterator<Item = &'a Properties>) -> Vec<Column> {
                 kinds.whole = true;
                 kinds.large |= !number.is_i64();
                 kinds.negative |= !number.is_u64();
+                kinds.exact |= !is_float(number);
             }
             _ => kinds.texts = true,
         }
@@ -228,6 +231,9 @@ fn of_properties<'a>(all: impl Iterator<Item = &'a Properties>) -> Vec<Column> {
         Kinds { texts: false, bools: true, real: false, whole: false, .. } => {
             Values::Bools(Vec::new())
         }
+        // Of floats and whole numbers that floats do not hold, texts lose nothing.
+        Kinds { exact: true, real: true, .. }
+        | Kinds { exact: true, large: true, negative: true, .. } => Values::Texts(Vec::new()),
         Kinds { texts: false, bools: false, real: true, .. }
         | Kinds { texts: false, bools: false, large: true, negative: true, .. } => {
             Values::Real(Vec::new())
@@ -237,6 +243,12 @@ fn of_properties<'a>(all: impl Iterator<Item = &'a Properties>) -> Vec<Column> {
         _ => Values::Texts(Vec::new()),
     };
     found.into_iter().map(|(name, kinds)| Column::new(name, values(kinds))).collect()
+}
+
+/// Whether a float of 64 bits holds a whole number.
+fn is_float(number: &serde_json::Number) -> bool {
+    let whole = number.as_i64().map(i128::from).or(number.as_u64().map(i128::from));
+    whole.is_some_and(|whole| (whole as f64) as i128 == whole)
 }
 
 fn geometry_of(shape: Shape) -> Geometry {

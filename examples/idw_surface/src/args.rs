@@ -6,6 +6,7 @@ use anyhow::{Result, bail, ensure};
 use clap::Parser;
 use geo_io::{Crs, Existing, Output};
 use programs::args::{Format, LightArgs, PointArgs, RasterArgs, RunArgs, whole};
+use programs::units;
 
 use crate::scale::Command;
 use crate::surface::SurfaceArgs;
@@ -62,6 +63,18 @@ const FORMATS: [Format; 5] =
     [Format::GeoTiff, Format::Zarr, Format::Npy, Format::Table, Format::Png];
 
 impl Args {
+    /// Refuses azimuths and light where the system's y does not grow to the north.
+    ///
+    /// # Errors
+    /// In the case that the summary names.
+    pub fn require_north_up(&self, crs: Option<&Crs>) -> Result<()> {
+        self.surface.kriging.require_north_up(crs)?;
+        match self.format()? {
+            Format::Png => units::require_north_up("the light of a .png", crs),
+            _ => Ok(()),
+        }
+    }
+
     /// Checks what clap cannot check, above all that the program can write its output. `inputs` are all files that the
     /// program reads.
     pub fn check(&self, inputs: &[PathBuf]) -> Result<()> {

@@ -28,7 +28,7 @@ use programs::products::Products;
 use programs::program;
 use programs::report::{Report, digits};
 use programs::stages::Stages;
-use programs::units::{Units, require_north_up};
+use programs::units::Units;
 use serde_json::json;
 
 use args::{Args, CommandLine};
@@ -82,10 +82,7 @@ fn run(args: &Args) -> Result<()> {
     let count = cloud.x.len();
     let bounds = cloud.bounds().ok_or_else(|| anyhow!("none of {count} points is finite"))?;
     let crs = args.crs(cloud.crs.as_ref())?;
-    args.surface.kriging.require_north_up(crs.as_ref())?;
-    if args.format()? == Format::Png {
-        require_north_up("the light of a .png", crs.as_ref())?;
-    }
+    args.require_north_up(crs.as_ref())?;
     let grid = extent::grid(&args.surface, args.points.bounds, bounds)?;
     report.crs(crs.as_ref());
     let uncovered = extent::note_on_uncovered(&args.surface, &grid, args.points.bounds, bounds);

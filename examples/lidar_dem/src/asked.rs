@@ -84,8 +84,8 @@ impl Asked {
         Ok(Self { lattice: Some(lattice), bounds: Some(grid.bounds()), template })
     }
 
-    /// What went wrong, with the ground that is asked for if no point lies there. If no point lies there
-    /// because the template has another coordinate system, the error says that instead.
+    /// Adds the ground of the options to an error that says that no point lies there. If the template has another
+    /// coordinate system than the points, the error says that instead.
     pub fn explained(&self, error: anyhow::Error) -> anyhow::Error {
         let (Some(none), Some(ground)) = (error.downcast_ref::<NoPoints>(), self.bounds) else {
             return error;

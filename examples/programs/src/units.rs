@@ -166,9 +166,8 @@ pub fn require_north_up(what: &str, crs: Option<&Crs>) -> Result<()> {
         return Ok(());
     };
     bail!(
-        "{what} needs the north at the top, but in {crs} x grows to the {x} and y to the {y}: project the data to a \
-         system with east and north first, as by gdalwarp -t_srs or ogr2ogr -t_srs; if they are so already, state such \
-         a system, as by gdal_edit.py -a_srs"
+        "{what} needs the north at the top, but in {crs} x grows to the {x} and y to the {y}: project the data, \
+         as by gdalwarp -t_srs or ogr2ogr -t_srs"
     )
 }
 

@@ -75,7 +75,7 @@ impl Grid {
     pub fn read(self, path: &Path, column: &str) -> Result<Vec<u64>> {
         let values = geo_io::read_column(path, column).map_err(|error| match error {
             NoColumn { .. } => {
-                anyhow!("--cells: {error}; --cell-column names the one that is wanted")
+                anyhow!("--cells: {error}; give its name by --cell-column")
             }
             _ => error.into(),
         })?;

@@ -728,11 +728,7 @@ fn ids_that_are_none_are_refused_with_file_and_row() {
             "orders.csv",
             &["row 2", "64 is a cell of level 2", "says healpix-nuniq:1"],
         ),
-        (
-            "h3",
-            "sites.csv",
-            &["no column \"cell\"", "; --cell-column names the one that is wanted"],
-        ),
+        ("h3", "sites.csv", &["no column \"cell\"", "; give its name by --cell-column"]),
         ("h3", "sites.las", &["sites.las", ".parquet"]),
     ] {
         let arguments = ["sites.csv", "--ids", ids, "--cells", table, "-o", "x.csv"];

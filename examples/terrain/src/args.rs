@@ -36,7 +36,7 @@ pub struct Args {
 }
 
 pub const AFTER_HELP: &str = "\
-Heights are in the unit that the coordinate system gives them, else in that of the ground, and in degrees in metres: slope, \
+Heights are in the unit that the coordinate system gives them, else in that of the band, else in that of the ground, and in degrees in metres: slope, \
 hillshade and curvature count both, and in degrees the length of a degree at each latitude (WGS 84). Ruggedness (tri), \
 position (tpi), roughness and contour lines are in the unit of heights as they are, whatever --z-factor says. \
 Rows of the DEM run east from the north; others are refused.\n\n\

@@ -4,9 +4,9 @@ use super::wkt::{Kind, Node, horizontal};
 use super::{Crs, Definition};
 
 impl Crs {
-    /// Returns the directions in which the x and the y of files grow if these are not the east and the north, such as
-    /// south and west of Krovak's system for the cadastre of Czechia (EPSG:5513). `None` for the systems of polar maps,
-    /// whose axes follow meridians, and if the system does not say.
+    /// Returns the directions in which the x and the y of files grow if these are not the east and the north. In
+    /// Krovak's system for the cadastre of Czechia (EPSG:5513) they are the south and the west. `None` for the systems
+    /// of polar maps, whose axes follow meridians, and if the system does not say.
     ///
     /// Files hold x before y as the system lists them. Systems that list the north before the east are the exception:
     /// their files hold the east first, as GDAL has it.

@@ -12,8 +12,8 @@ use crate::{Error, Number, Result};
 /// reads. The name may be in upper or lower case. Fields of text files are text, as they stand. Whole numbers of other
 /// files keep all of their bits. A field without a value is null.
 ///
-/// The column may be one of ids, so a whole number that floats may have rounded is an error: from 2^53 in floats of 64
-/// bits, and from 2^24 in floats of 32 bits.
+/// The column may be one of ids, so a whole number that floats may have rounded is an error. Among floats of 64 bits
+/// these are the numbers from 2^53 on, and among floats of 32 bits those from 2^24 on.
 ///
 /// # Errors
 /// [`Error::UnknownEnding`], [`Error::NotBuilt`], [`Error::NoColumn`], [`Error::Malformed`] for a rounded number, and the

@@ -56,7 +56,7 @@ fn require_inputs(plan: &Plan) -> Result<()> {
     let inputs = plan.inputs().iter().filter_map(|input| input.bounds).reduce(joined);
     match inputs.filter(|_| is_bare) {
         Some(inputs) => bail!(
-            "no input reaches the ground that is asked for: it is {}, and the inputs lie in {inputs}",
+            "no input reaches the ground of the plan, {}: the inputs lie in {inputs}",
             plan.grid().bounds()
         ),
         None => Ok(()),

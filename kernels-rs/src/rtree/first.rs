@@ -72,6 +72,8 @@ pub struct First<'a, const L: usize, const LISTS: usize, const D: usize, C> {
     pub below: u32,
     /// How to guess from the first leaf; `Nothing` once that is done.
     guess: Guess,
+    /// Whether points may be far from the places: the guess that they are around them was wrong.
+    is_far: bool,
     /// Each list wants points whose bits of the f32 square are below this.
     wanted: [u32; LISTS],
     reach: u32,
@@ -121,6 +123,7 @@ impl<'a, const L: usize, const LISTS: usize, const D: usize, C: Choice<LISTS, D>
             most,
             below,
             guess,
+            is_far: guess != Guess::Around,
             wanted,
             reach,
             room,
@@ -465,7 +468,11 @@ impl<T: Place, const L: usize, const LISTS: usize, const D: usize, C: Choice<LIS
                 self.begin_with_guess(group, is_there, point);
                 self.guess = Guess::Nothing;
             }
-            let is_near = is_there && group.gap([point; 2]).to_bits() < self.reach;
+            let mut is_near = is_there && group.gap([point; 2]).to_bits() < self.reach;
+            if LISTS == 1 && self.is_far {
+                let towards = point.map(|along| warp::shuffle(warp::FULL, along, 0));
+                is_near &= group.is_within_a_circle(point, towards, self.wanted[0]);
+            }
             let near = warp::ballot(warp::FULL, is_near);
             let first = self.see(leaf, near, is_near);
             if C::IS_ALL {

@@ -143,6 +143,54 @@ impl<const D: usize> Group<D> {
         gap(bounds, self.bounds)
     }
 
+    /// Whether the point of this lane may lie within the circle of any lane, for points far from all places. `wanted` are
+    /// the bits of the square of the lane's radius; `towards` is one of the points, the same for all lanes.
+    ///
+    /// The box around all places is too coarse for that: its near corner with the radius of the farthest place reaches
+    /// much deeper than any circle. So this measures along the way to the points. No circle crosses the line across the
+    /// way that touches the circle which reaches farthest.
+    ///
+    /// ```text
+    ///  places       circles          points
+    ///    :::          )  |          . .  .
+    ///    :::           ) |        .  . |.  .
+    ///    ::: ------------)---> w  . .  | .  .      w (point - place) <= |w| |point - place| < |w| radius
+    ///    :::           ) |          .  | .         so  w point < the greatest of  |w| radius + w place
+    /// ```
+    ///
+    /// # Safety
+    /// The whole warp comes to the same call.
+    #[inline(always)]
+    pub unsafe fn is_within_a_circle(
+        &self,
+        point: [f32; D],
+        towards: [f32; D],
+        wanted: u32,
+    ) -> bool {
+        let along = |place: [f32; D]| {
+            let (mut sum, mut lost, mut axis) = (0.0, 0.0, 0);
+            while axis < D {
+                let part = towards[axis] * place[axis];
+                sum += part;
+                lost += 1e-6 * part.abs();
+                axis += 1;
+            }
+            (sum, lost)
+        };
+        let squared = square(towards);
+        // Smaller products may be below f32's normal numbers. A list whose radius is that small is never done.
+        if squared < 1e-30 {
+            return true;
+        }
+        let (of_place, lost) = along(self.place);
+        let length = math::sqrt_f32(squared) * (1.0 + 2e-6);
+        let front = math::sqrt_f32(f32::from_bits(wanted)) * length + of_place + lost;
+        let front = if wanted > 0 { f32::max(0.0, front) } else { 0.0 };
+        let (of_point, lost) = along(point);
+        // SAFETY: passed on to the caller. The bits of numbers that are not negative have their order.
+        of_point - lost <= f32::from_bits(unsafe { warp::max(front.to_bits()) })
+    }
+
     /// The squared distance between a box and the lane's place.
     #[inline(always)]
     pub fn gap_of_lane(&self, bounds: Bounds<f32, D>) -> f32 {

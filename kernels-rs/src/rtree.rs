@@ -21,8 +21,8 @@
 //!         bound:  the k-th distance, plus what f32 may have rounded away
 //!         decide: key k + 1 lies beyond the bound: these k points are the nearest
 //!                 else f64 distances of all points seen decide; of more than 512, walk 2 collects those within the bound
-//!         lanes with fewer than k points walk again: with a farther guess, then without one; leaves out points beyond a
-//!         line that no lane's circle crosses
+//!         lanes with fewer than k points walk again: with a farther guess, then without one
+//!         these walks leave out the points beyond a line that no circle crosses
 //!         sort the k points by f64 distance, then by index
 //! ```
 //!

@@ -72,7 +72,7 @@ pub struct First<'a, const L: usize, const LISTS: usize, const D: usize, C> {
     pub below: u32,
     /// How to guess from the first leaf; `Nothing` once that is done.
     guess: Guess,
-    /// Whether points may be far from the places: the guess that they are around them was wrong.
+    /// Whether points may be far from the places: not in the walk that guesses them around these.
     is_far: bool,
     /// Each list wants points whose bits of the f32 square are below this.
     wanted: [u32; LISTS],
@@ -469,6 +469,7 @@ impl<T: Place, const L: usize, const LISTS: usize, const D: usize, C: Choice<LIS
                 self.guess = Guess::Nothing;
             }
             let mut is_near = is_there && group.gap([point; 2]).to_bits() < self.reach;
+            // The lists of quadrants reach in all directions, so no line bounds them.
             if LISTS == 1 && self.is_far {
                 let towards = point.map(|along| warp::shuffle(warp::FULL, along, 0));
                 is_near &= group.is_within_a_circle(point, towards, self.wanted[0]);

@@ -49,15 +49,12 @@ pub fn note_on_uncovered(
 
 /// Returns a grid of this size that fills the bounds. Its cells must be square.
 fn exact(b: Bounds, size: Size) -> Result<GridSpec> {
-    let sides = |size: Size| {
-        ((b.max_x - b.min_x) / f64::from(size.width), (b.max_y - b.min_y) / f64::from(size.height))
-    };
     // Rounding decimals to f64 changes the bounds a little.
     let is_square = |size: Size| {
-        let (wide, tall) = sides(size);
+        let (wide, tall) = size.cell(&b);
         (wide / tall - 1.0).abs() <= 1e-9
     };
-    let (wide, tall) = sides(size);
+    let (wide, tall) = size.cell(&b);
     ensure!(
         is_square(size),
         "--size {size} over --bounds makes cells of {wide} x {tall}, but cells must be square: {}",
@@ -90,8 +87,8 @@ fn around(b: Bounds, size: Size, is_sphere: bool) -> Result<GridSpec> {
 
 /// The side of the smallest cells of which this many cover the bounds.
 fn cell_around(b: &Bounds, size: Size) -> f64 {
-    let across = (b.max_x - b.min_x) / f64::from(size.width);
-    let cell = across.max((b.max_y - b.min_y) / f64::from(size.height));
+    let (wide, tall) = size.cell(b);
+    let cell = wide.max(tall);
     if cell > 0.0 { cell } else { 1.0 }
 }
 

@@ -9,7 +9,7 @@ use programs::args::Size;
 /// # Errors
 /// The cells are not square, or differ from the resolution.
 pub fn cell_of(size: Size, b: &Bounds, resolution: Option<f64>) -> Result<f64> {
-    let (across, down) = sides(size, b);
+    let (across, down) = size.cell(b);
     let with = format!("--size {size} with --bounds");
     ensure!(
         is_square(size, b),
@@ -25,13 +25,8 @@ pub fn cell_of(size: Size, b: &Bounds, resolution: Option<f64>) -> Result<f64> {
     Ok(across)
 }
 
-/// The width and the height of a cell.
-fn sides(size: Size, b: &Bounds) -> (f64, f64) {
-    ((b.max_x - b.min_x) / f64::from(size.width), (b.max_y - b.min_y) / f64::from(size.height))
-}
-
 fn is_square(size: Size, b: &Bounds) -> bool {
-    let (across, down) = sides(size, b);
+    let (across, down) = size.cell(b);
     is_same(down, across, size.height)
 }
 

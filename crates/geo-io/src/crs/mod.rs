@@ -17,6 +17,7 @@
 mod axes;
 mod datums;
 mod geokeys;
+mod meridian;
 mod projjson;
 mod relative;
 mod same;

@@ -38,6 +38,11 @@ impl Display for Size {
 const MOST_SUGGESTED: u64 = 100_000_000;
 
 impl Size {
+    /// The width and the height of a cell if so many cover the bounds.
+    pub fn cell(self, b: &Bounds) -> (f64, f64) {
+        ((b.max_x - b.min_x) / f64::from(self.width), (b.max_y - b.min_y) / f64::from(self.height))
+    }
+
     /// Returns the advice for bounds that this size does not divide into square cells. It names the sizes with the same
     /// columns or the same rows that `is_accepted`, and else the option that needs no size.
     pub fn advice(self, b: &Bounds, is_accepted: impl Fn(Self) -> bool) -> String {

@@ -1,18 +1,30 @@
 //! Texts of JSON in a file.
 
+use std::ops::Range;
 use std::path::Path;
 
 use serde_json::{Deserializer, Value};
 
 use crate::{Error, Result, stream};
 
+/// The members that have places, whose numbers are floats.
+const PLACES: [&str; 2] = ["coordinates", "bbox"];
+
+/// The objects of a file.
+pub(crate) struct Documents {
+    pub values: Vec<Value>,
+    /// How many whole numbers are texts because no type of JSON's reader holds them, and the first.
+    pub texts: Option<(u64, String)>,
+}
+
 /// Reads the objects in a file, of which there may be several one after the other, as newline-delimited JSON and JSON text
-/// sequences (RFC 7464) have them. Nesting ends at 127 levels, so that no file exhausts the stack.
+/// sequences (RFC 7464) have them. A whole number that neither 64 bits nor a float hold becomes a text, unless it is a
+/// coordinate. Nesting ends at 127 levels, so that no file exhausts the stack.
 ///
 /// # Errors
 /// [`Error::Read`], [`Error::Empty`], [`Error::NotA`] for a file that does not begin with an object,
 /// [`Error::Malformed`] with line and column for what is not JSON.
-pub(crate) fn documents(path: &Path) -> Result<Vec<Value>> {
+pub(crate) fn documents(path: &Path) -> Result<Documents> {
     let bytes = match stream::is_stream(path) {
         true => stream::bytes_of(path)?,
         false => std::fs::read(path).map_err(|e| Error::read(path, e))?,
@@ -30,8 +42,80 @@ pub(crate) fn documents(path: &Path) -> Result<Vec<Value>> {
     }
     let text = std::str::from_utf8(&bytes);
     let text = text.map_err(|e| malformed(format!("byte {} is not UTF-8", e.valid_up_to())))?;
-    let documents = Deserializer::from_str(text).into_iter::<Value>();
-    documents.collect::<Result<_, _>>().map_err(|error| malformed(words(text, &error)))
+    let parsed = |text: &str| -> Result<Vec<Value>, serde_json::Error> {
+        Deserializer::from_str(text).into_iter().collect()
+    };
+    let values = |text: &str| parsed(text).map_err(|error| malformed(words(text, &error)));
+    let long = long_numbers(text);
+    // Errors name lines and columns of the text without further quotes.
+    let Some(first) = long.first() else {
+        return Ok(Documents { values: values(text)?, texts: None });
+    };
+    let texts = Some((long.len() as u64, text[first.clone()].to_owned()));
+    let (mut quoted, mut end) = (String::with_capacity(text.len() + 2 * long.len()), 0);
+    for number in &long {
+        let before = &text[end..number.start];
+        quoted.extend([before, "\"", &text[number.clone()], "\""]);
+        end = number.end;
+    }
+    quoted.push_str(&text[end..]);
+    Ok(Documents { values: parsed(&quoted).or_else(|_| values(text))?, texts })
+}
+
+/// Where a text has whole numbers that neither 64 bits nor a float hold, outside of coordinates.
+fn long_numbers(text: &str) -> Vec<Range<usize>> {
+    let bytes = text.as_bytes();
+    let end_of = |from: usize, is_part: fn(u8) -> bool| {
+        bytes[from..].iter().position(|&b| !is_part(b)).map_or(bytes.len(), |count| from + count)
+    };
+    let (mut found, mut key, mut are_places, mut at) = (Vec::new(), "", Vec::new(), 0);
+    while let Some(&byte) = bytes.get(at) {
+        let mut next = at + 1;
+        match byte {
+            b'"' => {
+                while let Some(b) = bytes.get(next).filter(|b| **b != b'"') {
+                    next += if *b == b'\\' { 2 } else { 1 };
+                }
+                let behind = end_of((next + 1).min(bytes.len()), |b| b.is_ascii_whitespace());
+                if bytes.get(behind) == Some(&b':') {
+                    key = &text[at + 1..next];
+                }
+                next += 1;
+            }
+            b'{' | b'[' => {
+                are_places.push(are_places.last() == Some(&true) || PLACES.contains(&key));
+            }
+            b'}' | b']' => {
+                are_places.pop();
+                key = "";
+            }
+            b'-' | b'0'..=b'9' => {
+                next = end_of(next, |b| b.is_ascii_alphanumeric() || b"+-.".contains(&b));
+                let is_long = next - at > 19 && is_rounded(&text[at..next]);
+                if is_long && are_places.last() != Some(&true) {
+                    found.push(at..next);
+                }
+            }
+            _ => {}
+        }
+        at = next;
+    }
+    found
+}
+
+/// Whether a word is a whole number that neither 64 bits nor a float hold.
+fn is_rounded(word: &str) -> bool {
+    let digits = word.strip_prefix('-').unwrap_or(word);
+    let is_whole = digits.bytes().all(|b| b.is_ascii_digit()) && !digits.starts_with('0');
+    let is_held = || match word.parse::<i128>() {
+        Ok(whole) => {
+            i64::try_from(whole).is_ok()
+                || u64::try_from(whole).is_ok()
+                || (whole as f64) as i128 == whole
+        }
+        Err(_) => false,
+    };
+    is_whole && !is_held()
 }
 
 /// An error of the parser, in words that tell what stands there.
@@ -57,5 +141,32 @@ fn words(text: &str, error: &serde_json::Error) -> String {
             format!("line {line} column {column}: {number} is not a number in JSON")
         }
         _ => error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_numbers_are_found_outside_of_texts_and_coordinates() {
+        const LONG: &str = "123456789012345678901234567890";
+        for (text, count) in [
+            (r#"{"id": LONG}"#, 1),
+            (r#"{"id": [1, -LONG], "other": {"a":LONG}}"#, 2),
+            (r#"{"coordinates": [[LONG, 1], [2, LONG]], "bbox" : [LONG], "id": LONG}"#, 1),
+            (r#"{"geometry": {"coordinates": [LONG]}, "properties": {"id": LONG}}"#, 1),
+            (r#"[{"id": LONG, "coordinates": [LONG]}, {"id": LONG}]"#, 2),
+            (r#"{"id": "LONG", "a\" LONG": ": LONG \\"}"#, 0),
+            (r#"{"id": LONG.5, "a": LONGe3, "b": 0LONG}"#, 0),
+            (r#"{"id": 18446744073709551615, "a": -9223372036854775808}"#, 0),
+            (r#"{"id": 18446744073709551616, "a": 100000000000000000000}"#, 0),
+            (r#"{"id": 18446744073709551617, "a": -9223372036854775809}"#, 2),
+            (r#"{"id": LONG"#, 1),
+            (r#"]]"LONG\"#, 0),
+        ] {
+            let text = text.replace("LONG", LONG);
+            assert_eq!(long_numbers(&text).len(), count, "{text}");
+        }
     }
 }

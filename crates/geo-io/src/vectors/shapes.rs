@@ -179,7 +179,8 @@ fn rows(
     take: &mut Take<'_>,
 ) -> Result<(Option<Crs>, Vec<String>)> {
     let Some(kind) = Kind::of(path) else {
-        return geojson_in::rows(path, take).map(|crs| (crs, Vec::new()));
+        let (crs, note) = geojson_in::rows(path, take)?;
+        return Ok((crs, note.filter(|_| with_properties).into_iter().collect()));
     };
     let table = tables::open(path, kind)?;
     let about = table.about().clone();

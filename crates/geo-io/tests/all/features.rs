@@ -227,3 +227,34 @@ fn whole_numbers_that_floats_may_have_rounded_are_no_ids_and_noted_as_values() {
         assert!(points(&path, "value").unwrap().notes.iter().all(|note| !note.contains("2^53")));
     }
 }
+
+/// JSON's numbers have any length; readers of JSON round them.
+#[test]
+fn properties_beyond_64_bits_keep_their_digits_as_text() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, copy) = (folder.path().join("in.geojson"), folder.path().join("copy.geojson"));
+    let geometry = r#"{"type": "Point", "coordinates": [123456789012345678901234567890, 2]}"#;
+    let properties = r#"{"id": 340282366920938463463374607431768211455, "of": [-123456789012345678901], "n": 18446744073709551615, "real": 1.5e300}"#;
+    let feature =
+        format!(r#"{{"type": "Feature", "properties": {properties}, "geometry": {geometry}}}"#);
+    std::fs::write(&path, feature).unwrap();
+    let read = read_features(&path).unwrap();
+    assert_eq!(read.shapes, [Some(Shape::Points(vec![[123456789012345678901234567890.0, 2.0]]))]);
+    let note = "whole numbers beyond 64 bits become text: 2, the first 340282366920938463463374607431768211455";
+    assert_eq!(read.notes, [note]);
+    let features = read.properties.into_iter().zip(read.shapes.into_iter().flatten());
+    geo_io::write_shapes(&copy, features, None).unwrap();
+    let text = std::fs::read_to_string(&copy).unwrap();
+    for kept in [
+        r#""340282366920938463463374607431768211455""#,
+        r#"["-123456789012345678901"]"#,
+        r#"18446744073709551615"#,
+        "1.5e+300",
+    ] {
+        assert!(text.contains(kept), "{text}");
+    }
+    // An error has its place in the file, though quotes were added before it.
+    std::fs::write(&path, r#"{"id": 123456789012345678901, "a": nan}"#).unwrap();
+    let error = read_features(&path).unwrap_err().to_string();
+    assert!(error.contains("line 1 column 3"), "{error}");
+}

@@ -7,16 +7,20 @@ use serde_json::Value;
 
 use super::{Take, malformed};
 use crate::tables::{Geometry, Vertex, feature_name};
-use crate::vectors::json_text::documents;
+use crate::vectors::json_text::{Documents, documents};
 use crate::{Crs, Result};
 
-/// Gives each feature of a file, and the system that its member `crs` states.
-pub(super) fn rows(path: &Path, take: &mut Take<'_>) -> Result<Option<Crs>> {
+/// Gives each feature of a file. Returns the system that its member `crs` states, and a note on properties.
+pub(super) fn rows(path: &Path, take: &mut Take<'_>) -> Result<(Option<Crs>, Option<String>)> {
     let mut found = Rows { crs: None, number: 0, take };
-    for document in documents(path)? {
+    let Documents { values, texts } = documents(path)?;
+    for document in values {
         found.add(document).map_err(|reason| malformed(path, reason))?;
     }
-    Ok(found.crs)
+    let note = texts.map(|(count, first)| {
+        format!("whole numbers beyond 64 bits become text: {count}, the first {first}")
+    });
+    Ok((found.crs, note))
 }
 
 struct Rows<'a, 'b> {

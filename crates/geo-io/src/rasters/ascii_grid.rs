@@ -78,6 +78,13 @@ impl AsciiGrid {
         };
         let (place, mut notes) = place_of(path, &header)?;
         if words.next(path)?.is_some() {
+            if let Some(field) = &header.before_values {
+                let reason = format!(
+                    "more values than {height} rows of {width} follow, the first in the line of its field {field}: give that \
+                     field one value"
+                );
+                return Err(Error::malformed(path, reason));
+            }
             notes.push(format!(
                 "{}: more values follow the {height} rows of {width} that its header promises: they are ignored",
                 path.display()
@@ -191,6 +198,8 @@ struct Header {
     nodata: Option<(String, Number)>,
     /// Fields that mean nothing here.
     unknown: Vec<String>,
+    /// The last field, if values begin in its line.
+    before_values: Option<String>,
 }
 
 /// The fields that have a meaning.
@@ -213,28 +222,32 @@ impl Header {
         const MOST_UNKNOWN: usize = 64;
         let mut words = Words::open(path)?;
         let mut stated: [Option<String>; FIELDS.len()] = Default::default();
-        let mut unknown = Vec::new();
+        let (mut unknown, mut name, mut is_one_line) = (Vec::new(), String::new(), false);
         while let Some(start) = words.next(path)? {
             if !words.is_field() {
+                is_one_line = !words.begins_line;
                 words.seek(path, start)?;
                 break;
             }
-            let name = words.text();
+            name = words.text();
             let is_grass = start == 0 && name.starts_with("north:");
             if is_grass || unknown.len() > MOST_UNKNOWN {
                 return Err(Error::malformed(path, "it is not an ASCII grid of Esri's form"));
             }
-            let what = format!("its field {name} has no value");
-            words.next(path)?.ok_or_else(|| Error::malformed(path, what))?;
+            let value = words.next(path)?.filter(|_| !words.begins_line);
+            value
+                .ok_or_else(|| Error::malformed(path, format!("its field {name} has no value")))?;
             // The first of two equal fields counts.
             match FIELDS.iter().position(|field| name.eq_ignore_ascii_case(field)) {
                 Some(field) => {
                     stated[field].get_or_insert_with(|| words.text());
                 }
-                None => unknown.push(name),
+                None => unknown.push(name.clone()),
             }
         }
-        let header = Self::of(&stated, unknown).map_err(|reason| Error::malformed(path, reason))?;
+        let mut header =
+            Self::of(&stated, unknown).map_err(|reason| Error::malformed(path, reason))?;
+        header.before_values = Some(name).filter(|_| is_one_line);
         let (width, height) = header.size;
         // A value has a digit, and a blank before the next.
         let least = (width as u64).saturating_mul(height as u64).saturating_mul(2) - 1;
@@ -300,7 +313,7 @@ impl Header {
         });
         let top = bottom + size.1 as f64 * down;
         let transform = [left, across, 0.0, top, 0.0, -down];
-        Ok(Self { size, transform, nodata: nodata.transpose()?, unknown })
+        Ok(Self { size, transform, nodata: nodata.transpose()?, unknown, before_values: None })
     }
 
     /// Whether NODATA tells that values are floats.
@@ -318,6 +331,8 @@ struct Words {
     /// Where the file is.
     place: u64,
     word: Vec<u8>,
+    /// Whether a line ends before the word.
+    begins_line: bool,
 }
 
 impl Words {
@@ -328,6 +343,7 @@ impl Words {
             length,
             place: 0,
             word: Vec::new(),
+            begins_line: false,
         };
         let start = words.file.fill_buf().map_err(|e| Error::read(path, e))?;
         if start.starts_with(b"\xef\xbb\xbf") {
@@ -344,6 +360,7 @@ impl Words {
     /// Goes to the next word, and returns where it begins; `None` at the end.
     fn next(&mut self, path: &Path) -> Result<Option<u64>> {
         self.word.clear();
+        self.begins_line = false;
         let mut start = None;
         loop {
             let bytes = self.file.fill_buf().map_err(|e| Error::read(path, e))?;
@@ -354,6 +371,7 @@ impl Words {
                 Some(_) => 0,
                 None => bytes.iter().take_while(|byte| byte.is_ascii_whitespace()).count(),
             };
+            self.begins_line |= bytes[..blanks].iter().any(|byte| b"\n\r".contains(byte));
             let rest = &bytes[blanks..];
             let end = rest.iter().position(u8::is_ascii_whitespace).unwrap_or(rest.len());
             if end > 0 && start.is_none() {

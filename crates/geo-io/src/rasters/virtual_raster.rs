@@ -422,9 +422,18 @@ impl Source {
         let scale = Some(scale).filter(|&scale| is_complex && scale != (1.0, 0.0));
         let nodata = number("NODATA")?.filter(|_| is_complex);
         let whole = [0.0, 0.0, size.0 as f64, size.1 as f64];
-        let to = rectangle(source, "DstRect")?.unwrap_or(whole);
-        // Without one it is all of the source, which must be as large as its place.
-        let from = rectangle(source, "SrcRect")?.unwrap_or([0.0, 0.0, to[2], to[3]]);
+        let (from, to) = match (rectangle(source, "SrcRect")?, rectangle(source, "DstRect")?) {
+            (Some(from), Some(to)) => (from, to),
+            // The source lies pixel on pixel.
+            (None, None) => (whole, whole),
+            (from, _) => {
+                let [one, other] = ["SrcRect", "DstRect"];
+                let (one, other) = if from.is_some() { (one, other) } else { (other, one) };
+                return Err(format!(
+                    "{name}: it has a {one} and no {other}: give both, or neither"
+                ));
+            }
+        };
         let is_same = |a: f64, b: f64| (a - b).abs() <= NEAR;
         if !is_same(from[2], to[2]) || !is_same(from[3], to[3]) {
             let [[a, b], [c, d]] = [from, to].map(|r| [r[2], r[3]]);

@@ -103,6 +103,12 @@ fn odd_grids_are_refused_by_name() {
         (format!("{PLACE}1 2 3\n4 5.5\n"), "it ends in row 1 before column 2"),
         (format!("{PLACE}1 2\n"), "its header promises 2 rows of 3 values"),
         (PLACE.to_owned(), "its header promises 2 rows of 3 values"),
+        // Taken as the next number, each would move all values by a cell.
+        (format!("{PLACE}NODATA_value\n1 2 3\n4 5 6\n7\n"), "its field NODATA_value has no value"),
+        (
+            format!("{}5\n1 2 3\n4 5 6\n", PLACE.trim_end().to_owned() + " "),
+            "in the line of its field cellsize",
+        ),
         (format!("{PLACE}1 abc 3\n4 5 6\n"), "row 0, column 1 is \"abc\""),
         (format!("{PLACE}1;2;3\n4;5;6\n          "), "row 0, column 0 is \"1;2;3\""),
         (PLACE.replace("ncols", "columns") + "1 2 3\n4 5 6\n", "has no ncols"),

@@ -178,6 +178,21 @@ fn sources_are_windows_of_any_raster_that_is_read() {
     );
 }
 
+/// The other rectangle would be all of the source, or all of the raster.
+#[test]
+fn a_source_with_one_of_its_two_rectangles_is_refused() {
+    let folder = Folder::new();
+    write_npy(&folder.at("a.npy"), &[1_u8; 12], 4, 3).unwrap();
+    for (one, other) in [("SrcRect", "DstRect"), ("DstRect", "SrcRect")] {
+        let band = format!(
+            "<SimpleSource><SourceFilename relativeToVRT=\"1\">a.npy</SourceFilename>\
+             <{one} xOff=\"0\" yOff=\"0\" xSize=\"2\" ySize=\"2\"/></SimpleSource>"
+        );
+        let error = read_raster(&folder.vrt("m.vrt", &band), None).unwrap_err().to_string();
+        assert!(error.contains(&format!("a.npy: it has a {one} and no {other}")), "{error}");
+    }
+}
+
 #[test]
 fn what_is_not_copied_is_refused_by_name() {
     let folder = Folder::new();

@@ -42,6 +42,9 @@ pub struct PointCloud {
     pub numbers: Option<Vec<u32>>,
     /// The coordinate reference system, where the file states one.
     pub crs: Option<Crs>,
+    /// Where the points of the file lie, from its header or from all rows of its table. `None` if points lie outside of
+    /// the header's bounds.
+    pub bounds: Option<Bounds>,
     /// The lowest and the highest elevation in the file, from its header or from all rows of its table.
     pub heights: Option<[f64; 2]>,
     /// The range of each further value: for a table, the column's lowest and highest value; for a LAS file, the range

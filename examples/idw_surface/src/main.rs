@@ -19,10 +19,10 @@ use std::process::ExitCode;
 use anyhow::{Context, Error, Result, anyhow};
 use geo_io::Crs;
 use gpu_core::parallel::{self, FINE};
-use gpu_core::{Bounds, Device, GridSpec, GridView, Shortest, host_memory};
+use gpu_core::{Bounds, Device, GridSpec, GridView, Progress, Shortest, host_memory};
 use idw::{Input, Points, ValueRange};
 use programs::args::{Format, PointArgs};
-use programs::cloud::Cloud;
+use programs::cloud::{Cloud, on_ground};
 use programs::opening::Opening;
 use programs::products::Products;
 use programs::program;
@@ -57,11 +57,7 @@ fn run(args: &Args) -> Result<()> {
     let inputs = files.paths;
 
     let (device, cloud) =
-        opening.beside(&mut stages, "read", |progress| match inputs.is_empty() {
-            true => Ok(sample::field(args.sample_points, args.seed)),
-            // Where all points count, no bounds can leave any out.
-            false => Cloud::read(&inputs, &args.points, within, progress),
-        })?;
+        opening.beside(&mut stages, "read", |progress| read(args, &inputs, within, progress))?;
     if inputs.is_empty() {
         report.line("input", format_args!("a sample of {} points", cloud.x.len()));
     }
@@ -124,6 +120,22 @@ fn run(args: &Args) -> Result<()> {
     report.written([&args.output]);
     report.print(&args.run, args.output.as_os_str() == "-");
     Ok(())
+}
+
+/// Reads the points, or makes a sample.
+fn read(
+    args: &Args,
+    inputs: &[PathBuf],
+    within: Option<Bounds>,
+    progress: &dyn Progress,
+) -> Result<Cloud> {
+    if inputs.is_empty() {
+        return Ok(sample::field(args.sample_points, args.seed));
+    }
+    let bounds = args.points.bounds.map(|extent| extent.0);
+    // Where all points count, no bounds can leave any out.
+    Cloud::read(inputs, &args.points, within, progress)
+        .map_err(|error| on_ground(error, "--bounds", bounds))
 }
 
 /// What a surface is made of.

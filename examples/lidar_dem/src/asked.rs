@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail, ensure};
 use geo_io::{Crs, Georeference};
 use gpu_core::{Bounds, GridSpec};
 use programs::args::PointArgs;
-use programs::cloud::NoPoints;
+use programs::cloud::{NoPoints, on_ground};
 use programs::units;
 
 use crate::lattice::Lattice;
@@ -87,15 +87,13 @@ impl Asked {
     /// Adds the ground of the options to an error that says that no point lies there. If the template has another
     /// coordinate system than the points, the error says that instead.
     pub fn explained(&self, error: anyhow::Error) -> anyhow::Error {
-        let (Some(none), Some(ground)) = (error.downcast_ref::<NoPoints>(), self.bounds) else {
-            return error;
-        };
-        match (&self.template, self.crs(none.crs.clone())) {
-            (_, Err(difference)) => difference,
-            (Some((name, _)), _) => {
-                error.context(format!("the ground of --template {name} is {ground}"))
-            }
-            (None, _) => error.context(format!("the ground of --bounds is {ground}")),
+        let Some(none) = error.downcast_ref::<NoPoints>() else { return error };
+        if let Err(difference) = self.crs(none.crs.clone()) {
+            return difference;
+        }
+        match &self.template {
+            Some((name, _)) => on_ground(error, &format!("--template {name}"), self.bounds),
+            None => on_ground(error, "--bounds", self.bounds),
         }
     }
 
@@ -110,7 +108,8 @@ impl Asked {
         }
     }
 
-    /// The coordinate system of the result: the points', or where they name none the template's.
+    /// The coordinate system of the result: the points', or if they name none the template's without its vertical part.
+    /// The heights are those of the points, whatever datum the template has.
     ///
     /// # Errors
     /// The two differ.
@@ -124,6 +123,6 @@ impl Asked {
                  system, or the right --crs if the points' files are wrong"
             )
         }
-        Ok(points.or_else(|| of_template.clone()))
+        Ok(points.or_else(|| of_template.as_ref().map(Crs::without_heights)))
     }
 }

@@ -19,7 +19,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use geo_io::{Crs, Output};
 use gpu_core::{Bounds, Points};
-use programs::cloud::Cloud;
+use programs::cloud::{Cloud, on_ground};
 use programs::ground::Ground;
 use programs::opening::Opening;
 use programs::program;
@@ -53,7 +53,8 @@ fn run(args: &Args) -> Result<()> {
     let (device, cloud) = opening.beside(&mut stages, "read", |p| {
         let extent = args.tree.extent();
         let ground = extent.as_ref().map(|extent| extent as &dyn Ground);
-        Cloud::read_numbered(&inputs, (how, &columns), ground, p).map_err(values::named)
+        Cloud::read_numbered(&inputs, (how, &columns), ground, p)
+            .map_err(|error| on_ground(values::named(error), "--bounds", extent))
     })?;
     for (path, tally) in inputs.iter().zip(&cloud.tallies) {
         report.input(path, tally);

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Error, Result, bail, ensure};
 use geo_io::{Crs, CsvColumns, Filter, MultiFileReader, PointCloud, Strays, Tally};
 use gpu_core::parallel::{self, FINE};
 use gpu_core::{Bounds, Progress, Shortest, ValueRange};
@@ -43,6 +43,8 @@ pub struct Cloud {
     pub tallies: Vec<Tally>,
     /// The points outside of the bounds in their file's header, an entry a file.
     pub strays: Vec<Strays>,
+    /// Where the points of each file lie, including points that were not kept. `None` if that is not known.
+    pub extents: Vec<Option<Bounds>>,
     /// Notes for the user.
     pub notes: Vec<String>,
 }
@@ -149,8 +151,8 @@ impl Cloud {
     }
 
     fn append(&mut self, part: PointCloud, ground: Option<&dyn Ground>) {
-        let PointCloud { x, y, z, values, mut numbers, heights, ranges, mut tally, strays, .. } =
-            part;
+        let PointCloud { x, y, z, values, mut numbers, bounds, heights, ranges, .. } = part;
+        let (mut tally, strays) = (part.tally, part.strays);
         let first = self.rows();
         if first + tally.read > u32::MAX.into() {
             numbers = None;
@@ -178,6 +180,7 @@ impl Cloud {
         }
         self.tallies.push(tally);
         self.strays.push(strays);
+        self.extents.push(bounds);
     }
 
     /// The number of rows of all inputs, including rows of points that were left out.
@@ -240,6 +243,13 @@ impl Cloud {
         self.numbers.iter_mut().for_each(|column| column.truncate(kept));
     }
 
+    /// Where the points of all files lie, if that is known of each file with points.
+    fn extent(&self) -> Option<Bounds> {
+        let with_points = self.extents.iter().zip(&self.tallies).filter(|(_, t)| t.read > 0);
+        let extents = with_points.map(|(extent, _)| *extent).collect::<Option<Vec<_>>>()?;
+        extents.into_iter().reduce(joined)
+    }
+
     fn require_points(&self, paths: &[PathBuf], args: &PointArgs) -> Result<()> {
         if !self.x.is_empty() {
             return Ok(());
@@ -258,10 +268,7 @@ impl Cloud {
                     dropped_in_words(&dropped).map(|(count, _, why)| format!("{count} {why}"));
                 let dropped: Vec<_> = dropped.collect();
                 let dropped = dropped.join(", ");
-                format!(
-                    "none of the {read} points remains: {dropped}{}",
-                    lying(stated_extent(paths))
-                )
+                format!("none of the {read} points remains: {dropped}{}", lying(self.extent()))
             }
         };
         Err(NoPoints { reason, crs: self.crs.clone() }.into())
@@ -473,12 +480,6 @@ fn lying(extent: Option<Bounds>) -> String {
     extent.map(|extent| format!("; the points lie in {extent}")).unwrap_or_default()
 }
 
-/// The extent that the headers of files state, if all do.
-fn stated_extent(paths: &[PathBuf]) -> Option<Bounds> {
-    let stated = |path: &PathBuf| geo_io::read_header(path).ok()??.bounds;
-    paths.iter().map(stated).collect::<Option<Vec<_>>>()?.into_iter().reduce(joined)
-}
-
 /// No point is left of the points that were read: the cause of an error.
 #[derive(Debug, thiserror::Error)]
 #[error("{reason}")]
@@ -486,6 +487,14 @@ pub struct NoPoints {
     reason: String,
     /// The coordinate system of the points.
     pub crs: Option<Crs>,
+}
+
+/// Adds the ground of an option to an error that says that no point is left ([`NoPoints`]).
+pub fn on_ground(error: Error, option: &str, ground: Option<Bounds>) -> Error {
+    match ground.filter(|_| error.is::<NoPoints>()) {
+        Some(ground) => error.context(format!("the ground of {option} is {ground}")),
+        None => error,
+    }
 }
 
 /// Notes which files have no points.

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use gpu_core::Bounds;
+
 use crate::points::{Attributes, Keep};
 use crate::{Error, Filter, PointCloud, Result, Returns};
 
@@ -51,6 +53,9 @@ impl<'a, 'k> Collector<'a, 'k> {
         if number.is_multiple_of(ROOM) {
             cloud.reserve(self.path, ROOM as usize)?;
         }
+        let b = cloud.bounds.get_or_insert(Bounds { min_x: x, min_y: y, max_x: x, max_y: y });
+        (b.min_x, b.min_y) = (b.min_x.min(x), b.min_y.min(y));
+        (b.max_x, b.max_y) = (b.max_x.max(x), b.max_y.max(y));
         widen(&mut cloud.heights, z);
         cloud.ranges.iter_mut().zip(values).for_each(|(range, &value)| widen(range, value));
         let point =

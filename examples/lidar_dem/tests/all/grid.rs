@@ -100,6 +100,26 @@ fn a_template_gives_place_size_and_system() {
     assert!(bytes("a.tif") == bytes("b.tif") && bytes("a.tif") != bytes("cpu.tif"));
 }
 
+/// The points' heights are not the template's: these may be in feet above another datum.
+#[test]
+fn a_template_gives_no_system_of_heights() {
+    let folder = tempfile::tempdir().unwrap();
+    write_points(folder.path());
+    write_template(folder.path(), "t.tif", &place(Some("EPSG:2994+6360")));
+    let run = ["p.csv", "--template", "t.tif", "--device", "cpu", "-o", "a.tif"];
+    PROGRAM.succeeds(folder.path(), &run);
+    let plan = ["plan", "p.csv", "--template", "t.tif"];
+    PROGRAM.succeeds(folder.path(), &plan);
+    PROGRAM.succeeds(folder.path(), &["run", "plan.json", "--all", "--device", "cpu"]);
+    PROGRAM.succeeds(folder.path(), &["merge", "plan.json", "-o", "b.tif"]);
+    for name in ["a.tif", "b.tif"] {
+        let crs = read_raster(&folder.path().join(name), None).unwrap().georeference.unwrap().crs;
+        let crs = crs.unwrap();
+        assert_eq!((crs.epsg(), crs.vertical_epsg()), (Some(2994), None), "{name}");
+        assert!(!crs.has_heights(), "{name}: {crs:?}");
+    }
+}
+
 /// A Zarr array of one run, and one that each tile writes its own chunks of, have the bands of the GeoTIFF.
 #[test]
 fn a_zarr_array_has_the_values_of_the_geotiff() {

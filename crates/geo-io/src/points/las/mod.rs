@@ -278,7 +278,8 @@ impl LasFile {
         let heights = self.heights();
         let ranges = self.layout.taken.iter().map(|taken| taken.field.range()).collect();
         let of_fields = PointCloud::of_las(0, values.len(), filter);
-        let mut cloud = PointCloud { crs, heights, notes, ranges, ..of_fields };
+        let bounds = bounds_of(&self.raw);
+        let mut cloud = PointCloud { crs, bounds, heights, notes, ranges, ..of_fields };
         let is_outside = filter.bounds.is_some_and(|bounds| self.is_outside(&bounds));
         if !is_outside || !self.is_believed(path)? {
             if filter.bounds.is_some() && self.file.is_remote() && self.copc_record().is_none() {
@@ -288,6 +289,7 @@ impl LasFile {
                 );
             }
             self.read_points(path, filter, progress, (&mut cloud, &mut keep))?;
+            cloud.bounds = cloud.bounds.filter(|_| cloud.strays.points == 0);
             return Ok(cloud);
         }
         let begun = cloud.clone();

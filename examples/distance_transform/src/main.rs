@@ -61,7 +61,8 @@ fn run(args: &Args) -> Result<()> {
         progress.at("mask", 0.0)?;
         Ok((geo_io::read_mask(&args.mask, &args.sites.rule())?, rooms))
     })?;
-    let place = mask.georeference.take();
+    // Distances are not the heights that the mask may have.
+    let place = mask.georeference.take().map(|place| place.without_heights());
     args.ground.require_north_up(place.as_ref())?;
     let globe = OnGlobe::of(&args.globe, &args.mask, place.as_ref(), &mask.notes)?;
     let sides = sides_of(&args.mask, args.sites.spacing, place.as_ref(), &mask.notes)?;

@@ -107,7 +107,7 @@ impl Args {
 
     /// The coordinate system, by the command line or as the files state it.
     pub fn crs(&self, stated: Option<&Crs>) -> Result<Option<Crs>> {
-        self.surface.crs(self.points.crs()?, stated)
+        self.surface.crs_of_result(&self.points, stated)
     }
 }
 

@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use geo_io::Crs;
 use gpu_core::Shortest;
 use idw::{Adaptive, Kernel, KernelShape, Params, Surface};
-use programs::args::{Columns, Extent, Size, fraction, positive, whole};
+use programs::args::{Columns, Extent, HEIGHT, PointArgs, Size, fraction, positive, whole};
 use programs::units::{note_on_degrees, require_degrees};
 use serde::{Deserialize, Serialize};
 
@@ -154,6 +154,17 @@ impl SurfaceArgs {
                 Ok(crs)
             }
         }
+    }
+
+    /// The coordinate system of the result: that of [`SurfaceArgs::crs`]. If the values are those of a column other than
+    /// z, the result does not state the vertical part of the files' system.
+    ///
+    /// # Errors
+    /// The errors of [`SurfaceArgs::crs`].
+    pub fn crs_of_result(&self, points: &PointArgs, stated: Option<&Crs>) -> Result<Option<Crs>> {
+        let are_heights = points.columns.names().z.eq_ignore_ascii_case(HEIGHT);
+        let flat = stated.filter(|_| !are_heights).map(Crs::without_heights);
+        self.crs(points.crs()?, flat.as_ref().or(stated))
     }
 
     /// Returns a note where the program treats degrees as coordinates on a plane. If the points have no system, the

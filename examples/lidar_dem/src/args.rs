@@ -11,7 +11,6 @@ use programs::contours;
 use programs::products::Products;
 use programs::scale::{BudgetArgs, MergeArgs, PointCommand, StoreArgs};
 
-use crate::above::Floor;
 use crate::asked::Asked;
 use crate::surface::SurfaceArgs;
 use crate::triangles::mesh_format;
@@ -118,7 +117,6 @@ impl Args {
     pub fn check(&self) -> Result<Asked> {
         self.surface.check()?;
         let asked = Asked::of(&self.points, &self.surface)?;
-        self.surface.above.as_deref().map(Floor::open).transpose()?;
         ensure!(self.survey_points > 0, "--survey-points 0: a survey needs a point");
         self.points.crs()?;
         let format = Format::of("--output", &self.output, &Products::VALUES)?;

@@ -95,17 +95,17 @@ impl Made {
         (dem, inside): (Dem, Option<Vec<u8>>),
         points: Points,
         extents: &Extents,
-        surface: &SurfaceArgs,
+        (surface, floor): (&SurfaceArgs, Option<&Floor>),
     ) -> Result<Self> {
         let (grid, mut summary) = (extents.grid, dem.summary);
         let mut bands: Vec<Vec<f32>> =
             dem.values.into_iter().map(|raster| extents.cut(raster.into_values())).collect();
         let nodata = |band: &[f32]| parallel::count(band.len(), FINE, |i| band[i].is_nan());
         let mut lost = 0;
-        if let Some(path) = &surface.above {
+        if let Some(floor) = floor {
             let heights = surface.value.iter().position(|name| name == HEIGHT);
             let heights = &mut bands[heights.context("--above needs heights")?];
-            lost = Floor::open(path)?.take_off(heights, &grid, &extents.lattice)?;
+            lost = floor.take_off(heights, &grid, &extents.lattice)?;
             let value = surface.empty_value();
             for band in &mut bands {
                 parallel::for_each(band, FINE, |_, v| *v = if v.is_nan() { value } else { *v });

@@ -60,6 +60,7 @@ fn main() -> ExitCode {
 /// The DEM at once: check, read, interpolate, write, report.
 fn run(args: &Args) -> Result<()> {
     let asked = args.check()?;
+    let floor = args.surface.floor()?;
     let files = extent::files(&args.points, &args.surface, &asked)?;
     args.check_outputs(&files.read())?;
     let surface = args.surface.clone();
@@ -78,7 +79,7 @@ fn run(args: &Args) -> Result<()> {
     }
     let wanted = extent::wanted(args, &asked, &inputs)?;
     let (device, mut cloud) = opening.beside(&mut stages, "read", |progress| {
-        prepared(args, (&asked, &wanted), &inputs, progress)
+        prepared(args, (&asked, &wanted, floor.as_ref()), &inputs, progress)
     })?;
     let crs = cloud.crs.clone();
     let crs = crs.as_ref();
@@ -89,8 +90,8 @@ fn run(args: &Args) -> Result<()> {
 
     // The ground is that of the points, wherever lines go.
     let extents = extent::extents(args, &asked, &cloud, &device)?;
-    if let Some(path) = &args.surface.above {
-        Floor::open(path)?.require_overlap(&extents.grid)?;
+    if let Some(floor) = &floor {
+        floor.require_overlap(&extents.grid)?;
     }
     if let Some(area) = &area {
         area.notes(crs, &extents.grid)?.iter().for_each(|note| report.note(note));
@@ -116,7 +117,7 @@ fn run(args: &Args) -> Result<()> {
         // Behind the triangles, which have the heights as given.
         let ranges = Ranges::settled(&mut cloud);
         let added = cloud.x.len() - measured;
-        let how = (&args.surface, area.as_ref());
+        let how = (&args.surface, area.as_ref(), floor.as_ref());
         interpolate(&device, (cloud, added), &ranges, extents, how, progress)
     })?;
     report_dem(&mut report, &dem, &args.surface);
@@ -132,15 +133,15 @@ fn run(args: &Args) -> Result<()> {
 /// drops the others.
 fn prepared(
     args: &Args,
-    (asked, wanted): (&Asked, &Wanted),
+    (asked, wanted, floor): (&Asked, &Wanted, Option<&Floor>),
     inputs: &[PathBuf],
     progress: &dyn Progress,
 ) -> Result<Cloud> {
     let mut cloud = read(args, inputs, wanted, progress).map_err(|error| asked.explained(error))?;
     cloud.notes.extend(cloud.note_on_strays());
     cloud.crs = asked.crs(cloud.crs.take())?;
-    if let Some(path) = &args.surface.above {
-        cloud.notes.extend(Floor::open(path)?.notes(cloud.crs.as_ref())?);
+    if let Some(floor) = floor {
+        cloud.notes.extend(floor.notes(cloud.crs.as_ref())?);
     }
     for (option, path) in [("--hillshade", args.hillshade.clone()), ("--relief", args.relief())] {
         if path.is_some() {
@@ -212,7 +213,7 @@ fn interpolate(
     (mut cloud, added): (Cloud, usize),
     ranges: &Ranges,
     extents: Extents,
-    (surface, area): (&SurfaceArgs, Option<&Area>),
+    (surface, area, floor): (&SurfaceArgs, Option<&Area>, Option<&Floor>),
     progress: &dyn Progress,
 ) -> Result<Made> {
     let grid = extents.in_cells(&mut cloud);
@@ -220,7 +221,7 @@ fn interpolate(
     let dem = interpolated(device, &cloud, ranges, (grid, inside.as_deref(), surface), progress)?;
     let measured = cloud.x.len() - added;
     let points = Points::new(&cloud.x[..measured], &cloud.y[..measured]);
-    Made::of((dem, inside), points, &extents, surface)
+    Made::of((dem, inside), points, &extents, (surface, floor))
 }
 
 /// Makes a small DEM as the other will be made, which loads the kernels.
@@ -321,16 +322,19 @@ fn write_products(
     let (heights, names) = (&dem.bands[0][..], args.surface.bands());
     let products = Products { grid: &dem.grid, crs, how: &args.raster, existing: args.existing() };
     stages.run("write", |_| products.write_bands("--output", &args.output, &names, &dem.bands))?;
+    // Slopes and pictures have neither the datum nor the unit of heights.
+    let flat = crs.map(Crs::without_heights);
+    let others = Products { crs: flat.as_ref(), ..products };
     let view = GridView::new(heights, dem.grid)?;
     let relief = args.relief();
     if args.hillshade.is_some() || relief.is_some() {
         stages.run("hillshade", |progress| -> Result<()> {
             let light = units.product(device, view, &args.light.hillshade(), progress)?;
             if let Some(path) = &args.hillshade {
-                products.write_shade("--hillshade", path, &light)?;
+                others.write_shade("--hillshade", path, &light)?;
             }
             if let Some(path) = &relief {
-                products.write_relief("--relief", path, heights, &light)?;
+                others.write_relief("--relief", path, heights, &light)?;
             }
             Ok(())
         })?;
@@ -338,7 +342,7 @@ fn write_products(
     if let Some(path) = &args.slope {
         stages.run("slope", |progress| -> Result<()> {
             let slope = units.product(device, view, &args.light.slope(), progress)?;
-            products.write_values("--slope", path, &slope)
+            others.write_values("--slope", path, &slope)
         })?;
     }
     if let Some(path) = &args.contours {

@@ -10,6 +10,7 @@ use nni_grid::{Duplicates, Fill, Method, Params, Weights};
 use programs::args::{HEIGHT, Size, number, positive, value_name, whole};
 use programs::cloud::Cloud;
 
+use crate::above::Floor;
 use crate::dsm::keep_highest;
 use crate::lattice::Lattice;
 use crate::layer::{ABOVE, Layer};
@@ -135,6 +136,14 @@ impl SurfaceArgs {
             None if !self.has_heights() => points.map(Crs::without_heights),
             None => points.cloned(),
         }
+    }
+
+    /// Opens the raster that heights are above, and reads no values.
+    ///
+    /// # Errors
+    /// The errors of [`Floor::open`].
+    pub fn floor(&self) -> Result<Option<Floor>> {
+        self.above.as_deref().map(Floor::open).transpose()
     }
 
     /// Checks what clap cannot check.

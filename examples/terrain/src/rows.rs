@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use anyhow::{Context, Result};
-use geo_io::{Bands, FillRows, Georeference, Output};
+use geo_io::{Bands, Crs, FillRows, Georeference, Output};
 use gpu_core::{Device, Progress};
 use programs::args::{Format, RasterArgs};
 use programs::tally::Tally;
@@ -30,7 +30,7 @@ impl Whole<'_> {
     /// # Errors
     /// What `fill` gives, a value that is NODATA, and the errors of writing.
     pub fn write(&self, output: Output, name: Name, fill: &mut FillRows) -> Result<()> {
-        let (place, size) = (self.place, self.size);
+        let (place, size) = (&place_of(name, self.place), self.size);
         let options = match name {
             Name::Aspect => self.how.options_without_means(),
             _ => self.how.options(),
@@ -68,11 +68,22 @@ impl Whole<'_> {
         match format(name, output.path)? {
             Format::Png => geo_io::write_colour_rows(output, self.size, fill)?,
             _ => {
-                let options = self.how.options();
-                geo_io::write_tiff_colour_rows(output, self.place, self.size, &options, fill)?;
+                let (place, options) = (place_of(name, self.place), self.how.options());
+                geo_io::write_tiff_colour_rows(output, &place, self.size, &options, fill)?;
             }
         }
         Ok(())
+    }
+}
+
+/// Where a product of a DEM lies. No product has the datum of heights, and only differences of heights have their unit.
+fn place_of(name: Name, dem: &Georeference) -> Georeference {
+    match name {
+        Name::Tri | Name::Tpi | Name::Roughness => {
+            let crs = dem.crs.as_ref().map(Crs::of_relative_heights);
+            Georeference { transform: dem.transform, crs }
+        }
+        _ => dem.without_heights(),
     }
 }
 

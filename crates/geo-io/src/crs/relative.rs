@@ -38,6 +38,7 @@ impl Crs {
         match &self.0 {
             Definition::Epsg(code, _) => Self::of_code(*code),
             Definition::Keys(keys) => match (keys.text(), keys.code()) {
+                (Some(text), _) if keys.heights().is_none() && is_flat(text) => self.clone(),
                 (Some(text), _) => Self::of_text(text),
                 (None, Some(code)) if Self::of_code(code).epsg() != Some(code) => {
                     Self::of_code(code)
@@ -67,6 +68,11 @@ impl Crs {
     }
 }
 
+/// Whether well-known text defines x and y alone.
+fn is_flat(text: &str) -> bool {
+    horizontal(text).is_some_and(|node| node.whole == text.trim() && !is_spatial(&node))
+}
+
 /// Whether a system of the ground has heights as its third coordinate.
 fn is_spatial(node: &Node<'_>) -> bool {
     node.children().filter(|part| part.is("AXIS")).count() == 3
@@ -76,7 +82,9 @@ fn is_spatial(node: &Node<'_>) -> bool {
 fn flat_code(node: &Node<'_>) -> Option<u16> {
     let (name, of) = (node.name()?, Defined::of_wkt(node.whole)?);
     let is_it = |code: &u16| {
-        let listed = crs_definitions::from_code(*code).and_then(|listed| outermost(listed.wkt));
+        // To parse the texts of all systems takes far longer than to look for a name in them.
+        let listed = crs_definitions::from_code(*code).map(|listed| listed.wkt);
+        let listed = listed.filter(|wkt| wkt.contains(&*name)).and_then(outermost);
         listed.is_some_and(|other| {
             other.name().as_ref() == Some(&name)
                 && other.kind() == Some(Kind::Geographic)

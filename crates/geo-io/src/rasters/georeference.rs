@@ -50,6 +50,22 @@ impl Georeference {
         Self { transform: grid.geotransform(), crs: crs.cloned() }
     }
 
+    /// Returns the place of a raster whose values are not heights: its system is that of x and y alone. A reader would
+    /// take a vertical part for the datum and the unit of the values.
+    ///
+    /// ```
+    /// use geo_io::{Crs, Georeference};
+    ///
+    /// let crs = Crs::parse("EPSG:26910+6360")?;
+    /// let dem = Georeference { crs: Some(crs), ..Georeference::north_up((5e5, 5e6), (10.0, 10.0)) };
+    /// assert!(!dem.without_heights().crs.is_some_and(|crs| crs.has_heights()));
+    /// # Ok::<(), geo_io::Error>(())
+    /// ```
+    #[must_use]
+    pub fn without_heights(&self) -> Self {
+        Self { transform: self.transform, crs: self.crs.as_ref().map(Crs::without_heights) }
+    }
+
     /// Returns the width and height of a pixel; `None` if its sides are not at right angles, to a millionth.
     pub fn pixel_sides(&self) -> Option<(f64, f64)> {
         let [_, ax, bx, _, ay, by] = self.transform;

@@ -61,7 +61,7 @@ impl Recipe {
             max_distance: args.max_distance.filter(|most| most.is_finite()),
             nearest: args.nearest,
             transform: place.transform,
-            crs: place.crs.as_ref().map(System::of).transpose()?,
+            crs: place.without_heights().crs.as_ref().map(System::of).transpose()?,
             value_bytes: mask.value_bytes(),
             unpacking_bytes: mask.unpacking_bytes(),
             zarr: args.store.planned()?,

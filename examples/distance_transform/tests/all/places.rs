@@ -33,6 +33,28 @@ fn a_world_file_places_the_distances_of_a_run_and_of_tiles() {
     }
 }
 
+/// GDAL says that distances are in the vertical system's unit.
+#[test]
+fn distances_have_the_system_without_its_heights() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let crs = geo_io::Crs::parse("EPSG:26910+6360").ok();
+    let place = Georeference { crs, ..Georeference::north_up((5e5, 5e6), (10.0, 10.0)) };
+    write_georeferenced(&path.join("dem.tif"), &place, (2, 2), &[0.0, 1.0, 2.0, 3.0], -1.0)
+        .unwrap();
+    let more = ["--nearest", "n.tif", "--direction", "r.tif"];
+    PROGRAM.succeeds(path, &[&["dem.tif", "-o", "d.tif"], &more[..]].concat());
+    PROGRAM.succeeds(path, &["plan", "dem.tif", "--max-distance", "5"]);
+    PROGRAM.succeeds(path, &["run", "plan.json", "--all"]);
+    PROGRAM.succeeds(path, &["merge", "plan.json", "-o", "m.tif"]);
+    for name in ["d.tif", "n.tif", "r.tif", "m.tif"] {
+        let found = geo_io::read_place(&path.join(name)).unwrap().georeference.unwrap();
+        assert_eq!(found.transform, place.transform, "{name}");
+        let crs = found.crs.unwrap();
+        assert_eq!((crs.epsg(), crs.has_heights()), (Some(26910), false), "{name}");
+    }
+}
+
 #[test]
 fn a_system_or_control_points_without_a_place_are_said() {
     let folder = tempfile::tempdir().unwrap();

@@ -33,7 +33,7 @@ pub fn plan(args: &PlanArgs) -> Result<()> {
     // The order of files matters: of points at one distance the first counts.
     let columns = (&args.points, &args.points.columns.names());
     let mut headers = planning.stages.run("headers", |_| Headers::read(paths, columns, true))?;
-    headers.crs = args.surface.crs(args.points.crs()?, headers.crs.as_ref())?;
+    headers.crs = args.surface.crs_of_result(&args.points, headers.crs.as_ref())?;
     args.surface.kriging.require_north_up(headers.crs.as_ref())?;
     let mut report = Report::default();
     files.report(&mut report);

@@ -162,3 +162,38 @@ fn a_catalogue_is_its_files_by_name_and_a_radius_leaves_far_ones_out() {
         PROGRAM.fails(here, &[&words[..], more].concat(), &missing);
     }
 }
+
+/// Both what was asked for and where the points lie, of files with a header and without.
+#[test]
+fn an_error_that_no_point_lies_in_the_bounds_has_both_extents() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    std::fs::write(here.join("p.csv"), "x,y,z\n0,0.5,1\n10,20,2\n5,5,3\n").unwrap();
+    let (x, y, z) = (&[0.0, 10.0, 5.0][..], &[0.5, 20.0, 5.0][..], &[1.0, 2.0, 3.0][..]);
+    let points = geo_io::LasPoints { x, y, z, ..Default::default() };
+    geo_io::write_las(&here.join("p.las"), &points, None).unwrap();
+    for file in ["p.csv", "p.las"] {
+        let run = [file, "--bounds=100,100,110,110", "--radius", "3", "-o", "o.tif"];
+        let words = ["none of the 3 points", "100 100 to 110 110", "0 0.5 to 10 20"];
+        PROGRAM.fails(here, &run, &words);
+    }
+}
+
+/// GDAL says that rain is in the vertical system's unit.
+#[test]
+fn values_of_a_column_have_the_system_without_its_heights() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    stations(here, "s.parquet", 0, "EPSG:32631+6360");
+    let columns = ["s.parquet", "--columns", "x,y,rain"];
+    let size = ["--max-points", "8", "--size", "20x20"];
+    PROGRAM.succeeds(here, &[&columns[..], &size, &["-o", "a.tif"]].concat());
+    PROGRAM.succeeds(here, &[&["plan"], &columns[..], &size].concat());
+    PROGRAM.succeeds(here, &["run", "plan.json", "--all"]);
+    PROGRAM.succeeds(here, &["merge", "plan.json", "-o", "b.tif"]);
+    for name in ["a.tif", "b.tif"] {
+        let place = geo_io::read_place(&here.join(name)).unwrap().georeference.unwrap();
+        let crs = place.crs.unwrap();
+        assert_eq!((crs.epsg(), crs.has_heights()), (Some(32631), false), "{name}");
+    }
+}

@@ -12,7 +12,6 @@ use programs::scale::{
 use programs::units;
 use tile_plan::{Plan, Reach};
 
-use crate::above::Floor;
 use crate::args::PlanArgs;
 use crate::asked::Asked;
 use crate::extent::{self, FARTHEST, too_large};
@@ -41,9 +40,8 @@ pub fn plan(args: &PlanArgs) -> Result<()> {
     let mut headers = planning.stages.run("headers", |_| -> Result<Headers> {
         let mut headers = Headers::read(&files.paths, (&args.points, &columns), is_ordered)?;
         headers.crs = asked.crs(headers.crs.take())?;
-        if let Some(path) = &args.surface.above {
+        if let Some(floor) = args.surface.floor()? {
             let (grid, _) = grid(&asked, &headers)?;
-            let floor = Floor::open(path)?;
             headers.notes.extend(floor.notes(headers.crs.as_ref())?);
             floor.require_overlap(&grid)?;
         }

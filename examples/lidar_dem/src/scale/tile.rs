@@ -66,7 +66,8 @@ pub fn bands(
         );
     }
     let extents = Extents::around((planned.plan.grid_of(tile), lattice), margins(planned, tile))?;
-    let how = (&surface, planned.recipe.area()?);
+    let floor = surface.floor()?;
+    let how = (&surface, planned.recipe.area()?, floor.as_ref());
     Ok(interpolate(device, (cloud, 0), &ranges, extents, how, progress)?.bands)
 }
 

@@ -155,6 +155,24 @@ fn values_that_are_no_heights_have_the_system_without_its_heights() {
     }
 }
 
+/// GDAL says that a slope is in the vertical system's unit.
+#[test]
+fn slopes_and_pictures_have_the_system_without_its_heights() {
+    let folder = tempfile::tempdir().unwrap();
+    write_points(folder.path());
+    let base = ["p.csv", BOUNDS, "--resolution", "1", "--crs", "EPSG:26910+6360"];
+    let others = ["--slope", "s.tif", "--hillshade", "h.tif", "--relief", "r.tif", "-o", "z.tif"];
+    PROGRAM.succeeds(folder.path(), &[&base[..], &others].concat());
+    for (name, vertical) in
+        [("z.tif", Some(6360)), ("s.tif", None), ("h.tif", None), ("r.tif", None)]
+    {
+        let place = geo_io::read_place(&folder.path().join(name)).unwrap();
+        let crs = place.georeference.unwrap().crs.unwrap();
+        assert_eq!((crs.epsg(), crs.vertical_epsg()), (Some(26910), vertical), "{name}");
+        assert_eq!(crs.has_heights(), vertical.is_some(), "{name}");
+    }
+}
+
 /// GDAL is the oracle, where it is installed: it takes a system with heights for a compound one.
 #[test]
 fn heights_above_a_ground_have_its_system_without_the_vertical_datum() {

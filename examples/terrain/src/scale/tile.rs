@@ -130,7 +130,7 @@ pub fn write(planned: &Planned, number: usize, made: &[Layer]) -> Result<()> {
 pub fn store(planned: &Planned) -> Result<Option<ZarrTiles>> {
     let recipe = &planned.recipe;
     let names: Vec<&str> = recipe.products.iter().map(|name| name.word()).collect();
-    planned.store(&recipe.lie()?.place, &names)
+    planned.store(&recipe.lie()?.place.without_heights(), &names)
 }
 
 /// Refuses a product of a tile that is not the tile's.

@@ -161,3 +161,37 @@ fn slopes_know_the_unit_of_the_band() {
     let values = read_raster(&folder.join("t.tif"), None).unwrap().values.to_floats(None);
     assert!((values[3 * 9 + 4] - f64::atan(0.3048).to_degrees()).abs() < 1e-4);
 }
+
+/// GDAL says that a slope is in the vertical system's unit.
+#[test]
+fn no_product_has_the_datum_of_heights_and_only_differences_have_their_unit() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    let crs = Crs::parse("EPSG:26910+6360").ok();
+    let place = Georeference { crs, ..Georeference::north_up((5e5, 5e6), (10.0, 10.0)) };
+    write_georeferenced(&here.join("dem.tif"), &place, (9, 7), &[1.0; 63], -1.0).unwrap();
+    let differences = ["tri", "tpi", "roughness"];
+    let others = ["slope", "aspect", "hillshade", "plan-curvature", "profile-curvature", "relief"];
+    let names = differences.iter().chain(&others);
+    let products = |more: &str| -> Vec<String> {
+        names.clone().flat_map(|name| [format!("--{name}"), format!("{name}{more}.tif")]).collect()
+    };
+    let run = |before: &[&str], more: &str| {
+        let products = products(more);
+        let products = products.iter().map(String::as_str);
+        let words: Vec<&str> = before.iter().copied().chain(products).collect();
+        PROGRAM.succeeds(here, &words);
+    };
+    run(&["dem.tif"], "");
+    let words = names.clone().copied().collect::<Vec<_>>().join(",");
+    PROGRAM.succeeds(here, &["plan", "dem.tif", "--product", &words]);
+    PROGRAM.succeeds(here, &["run", "plan.json", "--all"]);
+    run(&["merge", "plan.json"], "-merged");
+    for (name, more) in names.flat_map(|name| [(name, ""), (name, "-merged")]) {
+        let place = geo_io::read_place(&here.join(format!("{name}{more}.tif"))).unwrap();
+        let crs = place.georeference.unwrap().crs.unwrap();
+        assert_eq!((crs.epsg(), crs.vertical_epsg()), (Some(26910), None), "{name}{more}");
+        let has_unit = crs.metres_per_height().is_some();
+        assert_eq!(has_unit, differences.contains(name), "{name}{more}: {crs:?}");
+    }
+}

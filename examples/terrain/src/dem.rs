@@ -86,7 +86,10 @@ impl Dem {
     pub fn read_all(&mut self, progress: &dyn Progress) -> Result<()> {
         let (width, height) = self.size();
         let name = self.path.display();
-        let mut all = host_memory::with_capacity(width * height).with_context(|| {
+        let asked = (width as u64 * height as u64).saturating_mul(4);
+        let room =
+            host_memory::require(asked).and_then(|()| host_memory::with_capacity(width * height));
+        let mut all = room.with_context(|| {
             format!("{name}: --contours needs all heights in memory at once: make tiles with terrain plan")
         })?;
         for rows in self.strips() {
@@ -190,10 +193,36 @@ impl<'a> Strip<'a> {
         if rows.end > self.held.end {
             // The reader unpacks whole tiles, whatever part of them the caller wants.
             let end = rows.end.next_multiple_of(TILE).min(height);
+            self.require_memory(end, rows.len())?;
             self.heights.extend(heights(&self.dem.file, self.held.end..end, 0..width)?);
             self.held.end = end;
         }
         Ok(&self.heights[..rows.len() * width])
+    }
+}
+
+impl Strip<'_> {
+    /// Refuses a DEM of which the fewest rows that are read at once do not fit the memory.
+    pub fn require_first(&self) -> Result<()> {
+        match self.dem.all {
+            Some(_) => Ok(()),
+            None => self.require_memory(TILE.min(self.dem.size().1), 1),
+        }
+    }
+
+    /// Refuses to read rows up to `end`, of which `made` are made a product, if they do not fit the memory.
+    fn require_memory(&self, end: usize, made: usize) -> Result<()> {
+        let (width, file) = (self.dem.size().0 as u64, &self.dem.file);
+        let [held, read, made] =
+            [end - self.held.start, end - self.held.end, made].map(|rows| rows as u64);
+        // Heights as the file has them, as f64 and as f32; a product and what a writer makes of it.
+        let of_column = 4 * held + (file.value_bytes() + 8 + 4) * read + 8 * made;
+        host_memory::require(width.saturating_mul(of_column)).with_context(|| {
+            let path = self.dem.path.display();
+            format!(
+                "{path}: {held} of its rows are in memory at once: make tiles with terrain plan"
+            )
+        })
     }
 }
 

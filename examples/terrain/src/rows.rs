@@ -140,6 +140,7 @@ impl Making<'_> {
         let Self { dem, how, .. } = self;
         let (width, height) = dem.size();
         let mut strip = Strip::new(dem);
+        strip.require_first()?;
         let per_row = if self.name.kind() == Kind::Colours { 4 * width } else { width };
         let mut rows_of = |rows: Range<usize>| -> Result<Vec<T>> {
             progress.at("rows", rows.start as f64 / height as f64)?;

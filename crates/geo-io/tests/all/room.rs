@@ -164,3 +164,17 @@ fn the_size_of_a_mask_is_told_by_its_header() {
         assert_eq!(mask_size(&at(name)), None, "{name}");
     }
 }
+
+#[test]
+fn a_tiff_whose_rows_or_blocks_do_not_fit_the_memory_is_refused_at_once() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("a.tif");
+    let (place, options) = (Georeference::north_up((0.0, 0.0), (1.0, 1.0)), TiffOptions::default());
+    for size in [(u32::MAX, u32::MAX), (u32::MAX, 1000)] {
+        let mut fill = |_: usize, _: &mut [f32]| panic!("rows are asked for");
+        let error = write_tiff_rows(&path, &place, size, &Bands::one(-1.0), &options, &mut fill);
+        let error = error.unwrap_err();
+        assert!(matches!(error, Error::OutOfMemory { .. }), "{error}");
+        assert!(names(&folder).is_empty());
+    }
+}

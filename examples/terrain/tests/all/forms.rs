@@ -98,3 +98,25 @@ fn tiles_of_a_mosaic_have_its_bytes_and_know_when_a_source_changes() {
     write(folder, "east.tif", 33..SIZE.0);
     PROGRAM.fails(folder, &["run", "again.json", "--tile", "3", "--device", "cpu"], &["dem.vrt"]);
 }
+
+#[test]
+fn rows_that_do_not_fit_the_memory_are_refused_by_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    for (name, size) in [("wide.vrt", [2_000_000_000, 500]), ("vast.vrt", [2_000_000_000; 2])] {
+        let [width, height] = size;
+        let band = "<VRTRasterBand dataType=\"Byte\" band=\"1\"/>";
+        let text = format!(
+            "<VRTDataset rasterXSize=\"{width}\" rasterYSize=\"{height}\">{band}</VRTDataset>"
+        );
+        std::fs::write(here.join(name), text).unwrap();
+        for (option, output) in [
+            ("--slope", "s.npy"),
+            ("--slope", "s.tif"),
+            ("--relief", "r.png"),
+            ("--contours", "c.geojson"),
+        ] {
+            PROGRAM.fails(here, &[name, option, output], &[name, "terrain plan", "memory"]);
+        }
+    }
+}

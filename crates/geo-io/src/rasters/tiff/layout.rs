@@ -196,7 +196,7 @@ impl Block {
     }
 
     /// How many there are of a raster.
-    fn count(self, (width, height): (usize, usize)) -> u64 {
+    pub fn count(self, (width, height): (usize, usize)) -> u64 {
         width.div_ceil(self.width) as u64 * height.div_ceil(self.height) as u64
     }
 

@@ -12,6 +12,7 @@ use std::ops::Range;
 use std::path::Path;
 
 use bytemuck::cast_slice_mut;
+use gpu_core::host_memory;
 
 use crate::output::{Output, folder_of, write_atomic};
 use crate::rasters::tiff::layout::{Block, Level, Rows, Sample, TILE, write_levels};
@@ -121,8 +122,14 @@ fn write<T: Sample>(
         return Err(Error::BadValue { what: "number of cells", value: 0.0, expected: "positive" });
     }
     let (size, nodata) = ((width as usize, height as usize), bands.map_or(0.0, |b| b.nodata));
-    let (path, cells) = (output.path, Vec::new());
-    let mut raster = Made { path, width: size.0, per_cell, cells, nodata, fill, failed: None };
+    // Where each block lies and how long it is, here and in the directory; and the rows that are taken at once.
+    let rows = at_once(size, per_cell, options).min(size.1);
+    let numbers = (rows * size.0).saturating_mul(per_cell * size_of::<T>()) as u64;
+    let asked = Block::of(size, options).count(size).saturating_mul(32).saturating_add(numbers);
+    let path = output.path;
+    host_memory::require(asked).map_err(|_| Error::OutOfMemory { path: path.to_owned(), asked })?;
+    let mut raster =
+        Made { path, width: size.0, per_cell, cells: Vec::new(), nodata, fill, failed: None };
     let mut tags = place.tags();
     tags.extend(bands.map(|bands| nodata_tag(bands.nodata)));
     let names = bands.map_or(&[][..], |bands| bands.names);

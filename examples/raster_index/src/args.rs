@@ -106,7 +106,8 @@ pub struct QueryArgs {
     /// Print the sum and the mean of the found values; not for an index with bins
     #[arg(long)]
     pub sum: bool,
-    /// First row and column, then the row and column after the last [default: all]
+    /// First row and column, then the row and column after the last. If an index of --and has smaller cells than TREE,
+    /// rows and columns count these [default: all]
     #[arg(long, value_name = "ROW0,COL0,ROW1,COL1")]
     pub window: Option<Rectangle>,
     /// The rectangle of the ground whose cells count, in the units of the index's place; a cell that it cuts counts

@@ -179,7 +179,7 @@ fn has_role(asset: &Map<String, Value>, roles: &[&str]) -> bool {
 fn is_data(asset: &Map<String, Value>, content: Content) -> bool {
     const POINTS: &[&str] =
         &["las", "laz", "csv", "txt", "xyz", "parquet", "geoparquet", "pq", "fgb", "gpkg", "shp"];
-    const RASTERS: &[&str] = &["tif", "tiff", "npy", "npz", "png"];
+    const RASTERS: &[&str] = &["tif", "tiff", "vrt", "asc", "zarr", "npy", "npz", "png"];
     let text = |key: &str| asset.get(key).and_then(Value::as_str).unwrap_or("");
     let is_beside = has_role(asset, &["thumbnail", "overview", "metadata"]);
     let of = ending(Path::new(text("href")));
@@ -208,9 +208,9 @@ fn stated(item: &Value, asset: &Map<String, Value>) -> Result<Stated> {
         Some((value, None)) => bail!("pc:count is {value}, which is not a number of points"),
         found => found.and_then(|(_, count)| count),
     };
-    let size = match get("proj:shape").map(|value| (value, numbers(value))) {
+    let size = match get("proj:shape").map(|value| (value, numbers(value).as_deref().map(sides))) {
         None => None,
-        Some((_, Some(sides))) if sides.len() == 2 => Some((sides[1] as u64, sides[0] as u64)),
+        Some((_, Some(Some(size)))) => Some(size),
         Some((value, _)) => {
             bail!("proj:shape is {value}: expected the numbers of rows and columns")
         }
@@ -245,7 +245,8 @@ fn stated(item: &Value, asset: &Map<String, Value>) -> Result<Stated> {
 fn system<'v>(get: &impl Fn(&str) -> Option<&'v Value>) -> Result<Option<Crs>> {
     let code = match (get("proj:code"), get("proj:epsg")) {
         (Some(Value::String(code)), _) => Some(code.clone()),
-        (None, Some(Value::Number(code))) => Some(format!("EPSG:{code}")),
+        // Some writers have all numbers as floats: 26910.0.
+        (None, Some(Value::Number(code))) => code.as_f64().map(|code| format!("EPSG:{code}")),
         (None, None) => None,
         (Some(other), _) => bail!("proj:code is {other}: expected text such as \"EPSG:26910\""),
         (_, Some(other)) => bail!("proj:epsg is {other}: expected a number such as 26910"),
@@ -257,6 +258,15 @@ fn system<'v>(get: &impl Fn(&str) -> Option<&'v Value>) -> Result<Option<Crs>> {
         return Ok(Some(stated));
     }
     Ok(get("proj:wkt2").and_then(Value::as_str).and_then(Crs::from_wkt))
+}
+
+/// The columns and rows that two whole numbers are, of which the rows come first.
+fn sides(numbers: &[f64]) -> Option<(u64, u64)> {
+    let is_whole = numbers.iter().all(|&side| side >= 0.0 && side.fract() == 0.0);
+    match numbers {
+        &[rows, columns] if is_whole => Some((columns as u64, rows as u64)),
+        _ => None,
+    }
 }
 
 /// A list of numbers.

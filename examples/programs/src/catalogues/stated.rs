@@ -7,7 +7,6 @@ use geo_io::{Crs, Georeference, Header, RasterPlace};
 use gpu_core::Bounds;
 
 use super::Content;
-use crate::args::ending;
 
 /// How far a file may reach beyond the box that is stated for it, as a share of the box's longer side: boxes are
 /// written with few digits.
@@ -65,21 +64,23 @@ impl Stated {
         given: Option<&Crs>,
         is_part: bool,
     ) -> Result<()> {
-        let is_tiff = ["tif", "tiff"].contains(&&ending(path)[..]);
         let (bounds, crs) = match content {
             Content::Points => {
                 let Some(header) = geo_io::read_header(path)? else { return Ok(()) };
                 self.require_points(path, &header)?;
                 (header.bounds, header.crs)
             }
-            Content::Rasters if is_tiff => {
-                let RasterPlace { size, georeference, .. } = geo_io::read_place(path)?;
+            Content::Rasters => {
+                let RasterPlace { size, georeference, .. } = match geo_io::read_place(path) {
+                    // Arrays and pictures have no such header.
+                    Err(geo_io::Error::UnknownEnding { .. }) => return Ok(()),
+                    place => place?,
+                };
                 let size = (size.0 as u64, size.1 as u64);
                 self.require_raster(path, size, georeference.as_ref())?;
                 let bounds = georeference.as_ref().map(|place| corners(&place.transform, size));
                 (bounds, georeference.and_then(|place| place.crs))
             }
-            Content::Rasters => return Ok(()),
         };
         self.require_within(path, bounds)?;
         if let (None, Some(crs)) = (given, crs) {

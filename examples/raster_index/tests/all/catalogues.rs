@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use geo_io::{Crs, Georeference, write_georeferenced};
+use geo_io::{Bands, Crs, Georeference, TiffOptions, write_georeferenced, write_zarr};
 use testing::files::catalogues::{Listed, items, tile_index};
+use testing::files::grid::{ascii_grid, virtual_raster};
 
 use crate::PROGRAM;
 
@@ -68,9 +69,45 @@ fn what_contradicts_a_raster_is_refused_with_both_values() {
     let raster = || rasters[1].clone();
     let shape = raster().states("proj:shape", vec![WIDTH, HEIGHT]);
     fails(shape, &["proj:shape is 70 rows of 50 columns", "has 50 rows of 70"]);
+    for shape in [serde_json::json!([50.5, 70]), serde_json::json!([-50, 70])] {
+        let words = format!("proj:shape is {shape}: expected the numbers of rows and columns");
+        let raster = raster().states("proj:shape", shape);
+        std::fs::write(here.join("a.json"), items(&[raster]).to_string()).unwrap();
+        PROGRAM.fails(here, &["build", "a.json", "-o", "x.ccq"], &["a.json", &words]);
+    }
     let moved = raster().states("proj:transform", vec![2.0, 0.0, 4e5, 0.0, -2.0, 5e6]);
     fails(moved, &["proj:transform is [400000", "400140"]);
     fails(raster().states("proj:code", "EPSG:32633"), &["EPSG:32633", "is in EPSG:32632"]);
     let small = Listed { bounds: rasters[0].bounds, ..raster() };
     fails(small, &["its box (proj:bbox) is", "reaches beyond it"]);
+}
+
+/// Each is known by its ending, and held against what the catalogue states.
+#[test]
+fn grids_virtual_rasters_and_stores_are_rasters_of_a_catalogue() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    let place = Georeference::north_up((4e5, 5e6), (2.0, 2.0));
+    let values = [1.0_f32, 2.0, 3.0, 4.0, 5.0, 6.0];
+    write_georeferenced(&here.join("a.tif"), &place, (3, 2), &values, -1.0).unwrap();
+    let grid = ascii_grid(3, &values, (4e5, 5e6 - 4.0), 2.0);
+    std::fs::write(here.join("a.asc"), grid).unwrap();
+    let transform = "<GeoTransform>400000, 2, 0, 5000000, 0, -2</GeoTransform>";
+    let mosaic = virtual_raster((3, 2), transform, &[("a.tif", [0, 0, 3, 2])]);
+    std::fs::write(here.join("a.vrt"), mosaic).unwrap();
+    let (bands, options) = (Bands::one(-1.0), TiffOptions::default());
+    write_zarr(&here.join("a.zarr"), &place, (3, 2), &[&values], &bands, &options).unwrap();
+    for name in ["a.tif", "a.asc", "a.vrt", "a.zarr"] {
+        let build = ["build", "a.json", "-o", "a.ccq", "--overwrite"];
+        let catalogue = |shape: [u32; 2]| {
+            let bounds = [4e5, 5e6 - 4.0, 4e5 + 6.0, 5e6];
+            let listed = Listed::new(name, bounds).states("proj:code", serde_json::Value::Null);
+            let listed = listed.states("proj:epsg", 32632.0).states("proj:shape", shape.to_vec());
+            std::fs::write(here.join("a.json"), items(&[listed]).to_string()).unwrap();
+        };
+        catalogue([2, 3]);
+        assert!(PROGRAM.succeeds(here, &build).contains("3 x 2 cells"), "{name}");
+        catalogue([3, 2]);
+        PROGRAM.fails(here, &build, &["a.json, item 0", "proj:shape is 3 rows of 2", name]);
+    }
 }

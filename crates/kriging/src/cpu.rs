@@ -18,13 +18,11 @@ const LANES: usize = 4;
 /// The most neighbours of a target.
 const MOST: usize = MAX_NEIGHBOURS as usize;
 
-/// [`interpolate`](crate::interpolate) on the CPU.
+/// [`interpolate`](crate::interpolate) on the CPU, of checked parameters and input.
 ///
 /// # Errors
 /// The errors of [`interpolate`](crate::interpolate).
 pub fn interpolate(input: Input, params: &Params, progress: &dyn Progress) -> Result<Surface> {
-    params.check()?;
-    input.check()?;
     let (values, variances) = columns(&input, params, false, progress)?;
     Ok(Surface::new(values, variances, input.targets.grid(), input.points.len(), params))
 }

@@ -108,6 +108,9 @@ impl DeviceSurface {
 /// This function does not check the contents of columns. Results mean nothing if a point lies outside the given extent
 /// or is not finite, or if a coordinate or value is beyond 1e150. Such points do no other harm.
 ///
+/// Points at one place are neighbours one by one, and count with their mean: if they are as many as
+/// [`Params::max_points`], a target near them has no other neighbours. Merge them first.
+///
 /// Cost: as [`Index::new`] and [`Index::interpolate`].
 ///
 /// Example: see [the module](self).
@@ -382,15 +385,13 @@ impl Call<'_> {
     }
 }
 
-/// [`interpolate`](crate::interpolate) with all columns on the host. Waits for the result.
+/// [`interpolate`](crate::interpolate) with all columns on the host, checked. Waits for the result.
 pub(crate) fn from_host(
     gpu: &Gpu,
     input: crate::Input,
     params: &Params,
     progress: &dyn Progress,
 ) -> Result<Surface> {
-    params.check()?;
-    input.check()?;
     let mut workspace = Workspace::new(gpu)?;
     let (uploaded, places) = progress.during("to the device", || -> Result<_> {
         let places = match input.targets {

@@ -41,8 +41,9 @@
 //!
 //! - The nugget is a property of the values, not an error of measurement. So a target on a point has exactly the
 //!   point's value, and the variance 0.
-//! - Points at one place count as one point with their mean value. A point does not count if nearer points determine it
-//!   up to rounding (`LEAST_PIVOT` in `kernels_rs::kriging::system`). So no system is singular.
+//! - Points at one place count as one point with their mean value, also for [`Params::max_points`] and
+//!   [`Params::min_points`]. A point does not count if nearer points determine it up to rounding (`LEAST_PIVOT` in
+//!   `kernels_rs::kriging::system`). So no system is singular.
 //! - A target with fewer points than [`Params::min_points`] has no value. With one point, a target has that point's
 //!   value.
 //! - CPU and GPU give the same bits. A target's bits depend on its neighbours alone, not on other targets.
@@ -56,11 +57,14 @@ mod fit;
 pub mod gpu;
 mod input;
 mod params;
+mod places;
 mod validation;
 mod variogram;
 
 use gpu_core::parallel::{self, FINE};
 use gpu_core::{Device, Grid, GridSpec, On, Progress};
+
+use places::Places;
 
 pub use empirical::{Empirical, EmpiricalParams, Lag, Sample};
 pub use error::{Error, Result};
@@ -139,8 +143,8 @@ impl Surface {
 ///
 /// Without points, every target is NODATA.
 ///
-/// Cost for each target with n neighbours: the search for the neighbours, n^2 / 2 values of the variogram, and n^3 / 6
-/// + 1.5 n^2 products and differences.
+/// Cost: a sort of the points; for each target with n neighbours the search for them, n^2 / 2 values of the variogram, and
+/// n^3 / 6 + 1.5 n^2 products and differences.
 ///
 /// ```
 /// use gpu_core::{Device, Points, Targets};
@@ -169,11 +173,22 @@ impl Surface {
 /// - [`Error::Core`]: memory or the device failed.
 pub fn interpolate<'on>(on: impl Into<On<'on>>, input: Input, params: &Params) -> Result<Surface> {
     let On { device, progress } = on.into();
-    gpu_core::on_device!(
-        device,
-        cpu => cpu::interpolate(input, params, progress),
-        gpu => gpu::from_host(gpu, input, params, progress),
-    )
+    params.check()?;
+    input.check()?;
+    let of_points = |points: Points| {
+        let input = Input { points, ..input };
+        gpu_core::on_device!(
+            device,
+            cpu => cpu::interpolate(input, params, progress),
+            gpu => gpu::from_host(gpu, input, params, progress),
+        )
+    };
+    let mut surface = match Places::of(&input.points) {
+        Some(places) => places.with(of_points),
+        None => of_points(input.points),
+    }?;
+    surface.summary.points = input.points.len() as u64;
+    Ok(surface)
 }
 
 /// Predicts the first value of each point from all others. Returns the predictions and their variances.

@@ -22,7 +22,7 @@ pub struct Params {
     /// How values are related.
     pub variogram: Variogram,
     /// How many points count for a target, the nearest ones: 1 to [`MAX_NEIGHBOURS`]. Among equally near points, those
-    /// with the lower index count.
+    /// with the lower index count. Points at one place are one point.
     pub max_points: u32,
     /// A target with fewer points has no value. A target always needs at least one point.
     pub min_points: u32,

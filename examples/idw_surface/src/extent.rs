@@ -49,10 +49,13 @@ pub fn note_on_uncovered(
 
 /// Returns a grid of this size that fills the bounds. Its cells must be square.
 fn exact(b: Bounds, size: Size) -> Result<GridSpec> {
-    // Rounding decimals to f64 changes the bounds a little.
+    // Rounding decimals to f64 moves each bound by up to half of its last digit, which small cells far from the origin show.
+    let moved = |a: f64, b: f64, cells: u32| f64::EPSILON * a.abs().max(b.abs()) / f64::from(cells);
     let is_square = |size: Size| {
         let (wide, tall) = size.cell(&b);
-        (wide / tall - 1.0).abs() <= 1e-9
+        let of_columns = moved(b.min_x, b.max_x, size.width);
+        let of_rows = moved(b.min_y, b.max_y, size.height);
+        (wide - tall).abs() <= 1e-9 * tall + 2.0 * (of_columns + of_rows)
     };
     let (wide, tall) = size.cell(&b);
     ensure!(
@@ -203,6 +206,22 @@ mod tests {
         let bounds = ["--bounds", "0.3,0.7,1.1,2.3", "--resolution", "0.1"];
         let grid = of(&bounds, WORLD).unwrap();
         assert_eq!((grid.width, grid.height), (8, 16));
+    }
+
+    #[test]
+    fn decimal_bounds_of_square_cells_are_taken_wherever_they_lie() {
+        for (bounds, size) in [
+            ("500000.1,5000000.2,500000.17,5000000.25", "7x5"),
+            ("10000000.0,10000000.0,10000000.7,10000000.5", "7x5"),
+            ("-179.3,0.1,-179.1,0.2", "20x10"),
+        ] {
+            let grid = of(&[&format!("--bounds={bounds}"), "--size", size], WORLD).unwrap();
+            assert_eq!(size, format!("{}x{}", grid.width, grid.height), "{bounds}");
+        }
+        // A hundredth of a cell in a thousand is no rounding.
+        for bounds in ["0,0,1000.01,1000", "5000000,5000000,5001000.01,5001000"] {
+            assert!(of(&["--bounds", bounds, "--size", "1000x1000"], WORLD).is_err(), "{bounds}");
+        }
     }
 
     #[test]

@@ -172,21 +172,28 @@ fn of_points_at_one_place_the_mean_counts_once() {
     let targets = Targets::Points { x: &x, y: &y };
     for variogram in variograms() {
         for places in [4, 8, 15, 32] {
-            let params = Params::new(variogram.clone());
-            let (values, variances) =
-                of_cloud(&doubled, targets, &params.clone().max_points(2 * places));
-            let (wanted, wanted_variances) = of_cloud(&means, targets, &params.max_points(places));
+            let params = Params::new(variogram.clone()).max_points(places);
+            let (values, variances) = of_cloud(&doubled, targets, &params);
+            let (wanted, wanted_variances) = of_cloud(&means, targets, &params);
             for i in 0..x.len() {
                 assert_close(values[i], wanted[i], 1e-10, "value");
                 assert_close(variances[i], wanted_variances[i], 1e-10, "variance");
             }
         }
     }
+    // 20 measurements of one place are one of two neighbours, and one is too few.
+    let mut one = Cloud::of((0..20).map(|i| (0.0, 0.0, f64::from(i))));
+    one.push((10.0, 0.0, 100.0));
+    let params = Params::new(variograms()[0].clone()).max_points(2).min_points(2).radius(9.0);
+    let near = Targets::Points { x: &[5.0, 0.5], y: &[0.0; 2] };
+    let (values, _) = of_cloud(&one, near, &params);
+    assert_close(values[0], (9.5 + 100.0) / 2.0, 1e-12, "halfway");
+    assert!(values[1].is_nan());
     let one = Cloud::of((0..100).map(|i| (5.0, 5.0, f64::from(i))));
     let params = Params::new(variograms()[0].clone()).max_points(10);
     let (values, variances) =
         of_cloud(&one, Targets::Points { x: &[5.0, 8.0], y: &[5.0, 9.0] }, &params);
-    assert_eq!(values, [4.5, 4.5]);
+    assert_eq!(values, [49.5, 49.5]);
     assert_eq!(variances[0], 0.0);
     assert_close(variances[1], 2.0 * params.variogram.semivariance(5.0), 1e-14, "variance");
 }

@@ -1,5 +1,6 @@
 //! A DEM in a file: its heights, where it lies, and how its ground is measured.
 
+use std::cell::Cell;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -11,6 +12,7 @@ use programs::units::{self, Units};
 use terrain_grid::{Ground, ProductParams};
 
 use crate::choices::Name;
+use crate::rounding::Rounding;
 
 /// Rows that are read together: those of a GeoTIFF's tile.
 const TILE: usize = 256;
@@ -26,6 +28,8 @@ pub struct Dem {
     pub lie: Lie,
     /// All heights, once they are read.
     all: Option<Vec<f32>>,
+    /// What the heights that were read so far have lost.
+    rounding: Cell<Rounding>,
 }
 
 impl Dem {
@@ -39,7 +43,8 @@ impl Dem {
         let name = path.display();
         ensure!(width > 0 && height > 0, "{name} has no cells ({width} x {height})");
         let lie = Lie::of_file(path, &file, cell_size)?;
-        Ok(Self { path: path.to_owned(), file, lie, all: None })
+        let rounding = Cell::new(Rounding::NONE);
+        Ok(Self { path: path.to_owned(), file, lie, all: None, rounding })
     }
 
     /// Refuses a DEM in degrees of another body than the Earth if a product depends on the length of a degree.
@@ -94,7 +99,7 @@ impl Dem {
         })?;
         for rows in self.strips() {
             progress.at("heights", rows.start as f64 / height as f64)?;
-            all.extend(heights(&self.file, rows, 0..width)?);
+            all.extend(self.heights(rows)?);
         }
         self.all = Some(all);
         Ok(())
@@ -121,17 +126,35 @@ impl Dem {
         (0..height).step_by(step).map(move |first| first..height.min(first + step))
     }
 
+    /// The heights of some rows.
+    fn heights(&self, rows: Range<usize>) -> Result<Vec<f32>> {
+        let mut rounding = self.rounding.get();
+        let heights = heights(&self.file, rows, 0..self.size().0, &mut rounding)?;
+        self.rounding.set(rounding);
+        Ok(heights)
+    }
+
+    /// A note if 32-bit floats lose much of the heights that were read.
+    pub fn note_on_rounding(&self) -> Option<String> {
+        self.rounding.get().note()
+    }
+
     /// All heights, which have been read.
     pub fn all(&self) -> Option<&[f32]> {
         self.all.as_deref()
     }
 }
 
-/// The heights of a part of a file; NaN where there is none.
+/// The heights of a part of a file; NaN where there is none. What they lose is added to `rounding`.
 ///
 /// # Errors
 /// The errors of the file, and a height that does not fit a 32-bit float.
-pub fn heights(file: &ValuesFile, rows: Range<usize>, columns: Range<usize>) -> Result<Vec<f32>> {
+pub fn heights(
+    file: &ValuesFile,
+    rows: Range<usize>,
+    columns: Range<usize>,
+    rounding: &mut Rounding,
+) -> Result<Vec<f32>> {
     let (nodata, top, left) = (file.nodata(), rows.start, columns.start);
     let width = columns.len().max(1);
     match file.window(rows, columns)? {
@@ -155,6 +178,7 @@ pub fn heights(file: &ValuesFile, rows: Range<usize>, columns: Range<usize>) -> 
                     file.path().display()
                 );
             }
+            *rounding = rounding.with(&heights);
             Ok(heights.into_iter().map(|height| height as f32).collect())
         }
     }
@@ -194,7 +218,7 @@ impl<'a> Strip<'a> {
             // The reader unpacks whole tiles, whatever part of them the caller wants.
             let end = rows.end.next_multiple_of(TILE).min(height);
             self.require_memory(end, rows.len())?;
-            self.heights.extend(heights(&self.dem.file, self.held.end..end, 0..width)?);
+            self.heights.extend(self.dem.heights(self.held.end..end)?);
             self.held.end = end;
         }
         Ok(&self.heights[..rows.len() * width])

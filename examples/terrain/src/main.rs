@@ -8,6 +8,7 @@ mod choices;
 mod colours;
 mod dem;
 mod drawing;
+mod rounding;
 mod rows;
 mod scale;
 
@@ -90,6 +91,7 @@ fn run(args: &Args) -> Result<()> {
             }
         }
     }
+    dem.note_on_rounding().iter().for_each(|note| report.note(note));
     report.stages(&stages);
     report.beside(stages.beside().iter().cloned());
     report.written(args.paths());

@@ -283,6 +283,23 @@ fn what_is_wrong_gets_one_line() {
     fails(&["plane.tif", "--aspect", "a.tif", "--nodata", "270"], &["by --nodata", "a.tif"]);
 }
 
+#[test]
+fn heights_that_floats_of_32_bits_round_are_noted() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let plane = |offset: f64| (0..9).map(|i| offset + f64::from(i % 3)).collect::<Vec<_>>();
+    for (offset, is_noted) in [(0.25, false), (1e6, false), (2e7 + 1.0, true), (1e12, true)] {
+        write_npy(&path.join("plane.npy"), &plane(offset), 3, 3).unwrap();
+        let args = ["plane.npy", "--slope", "s.npy", "--overwrite", "--cell-size", "1"];
+        let said = PROGRAM.succeeds(path, &args);
+        assert_eq!(
+            said.contains("as 32-bit floats, which changes them by up to"),
+            is_noted,
+            "{said}"
+        );
+    }
+}
+
 /// Finite heights whose products are not, heights of 64 bits beyond those of 32, and lines up to infinity are refused
 /// by cell.
 #[test]

@@ -46,8 +46,8 @@ pub struct SurfaceArgs {
     #[arg(long, value_name = "nodata|nearest|VALUE", default_value = "nodata", value_parser = fill)]
     pub fill: Fill,
     /// Further bands of a GeoTIFF, separated by commas: count, distance or neighbours. Count is the points in each
-    /// cell. Distance is from a cell's centre to the nearest point, in the coordinates' units, up to --max-distance.
-    /// Neighbours is how many natural neighbours a height has; not with --method pixels
+    /// cell, of which --dsm keeps one. Distance is from a cell's centre to the nearest point, in the coordinates' units,
+    /// up to --max-distance. Neighbours is how many natural neighbours a height has; not with --method pixels
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub layer: Vec<Layer>,
     /// Make the surface of the highest points: in each cell only the highest point counts, at its own place. Natural

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use device_std::In;
+use gpu_core::parallel::{self, FINE};
 use gpu_core::{Blocks, Column, DeviceGrid, Gpu, GridSlice, GridSpec};
 use gpu_scan::gpu::{Workspace, reduce, scan_in_place};
 use gpu_scan::{Scan, Sum};
@@ -161,7 +162,7 @@ fn bytes_of(kind: u32) -> u64 {
 }
 
 /// A tree of any type.
-pub(crate) trait Searched {
+pub(crate) trait Searched: Sync {
     fn grid(&self) -> &GridSpec;
     fn bits(&self) -> u32;
     fn kind(&self) -> u32;
@@ -331,7 +332,8 @@ pub fn quadrants(
         max: tree.value(max),
         is_partly: size & kernels::PARTLY != 0,
     };
-    Ok(hits.to_host()?.into_iter().map(quadrant).collect())
+    let hits = hits.to_host()?;
+    Ok(parallel::map(hits.len(), FINE, |i| quadrant(hits[i])))
 }
 
 /// A checked query.

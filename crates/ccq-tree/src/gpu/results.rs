@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 
+use gpu_core::parallel::{self, FINE};
 use gpu_core::{Blocks, Column, DeviceGrid};
 use gpu_scan::gpu::{Workspace, reduce, scan_in_place};
 use gpu_scan::{Max, Min, Scan, Sum};
@@ -119,7 +120,8 @@ impl DeviceRuns {
     /// Waits for the runs.
     pub fn to_host(&self) -> Result<Vec<Run>> {
         let run = |[row, column0, column1]: [u32; kernels::RUN]| Run { row, column0, column1 };
-        Ok(self.runs.to_host()?.into_iter().map(run).collect())
+        let runs = self.runs.to_host()?;
+        Ok(parallel::map(runs.len(), FINE, |i| run(runs[i])))
     }
 }
 

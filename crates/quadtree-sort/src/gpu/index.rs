@@ -1,5 +1,6 @@
 //! Indexes of points on the device: see `kernels_rs::rtree`.
 
+use gpu_core::parallel::{self, FINE};
 use gpu_core::{Blocks, Bounds, Column, Gpu, Slice};
 use gpu_scan::gpu::{argsort, fill, gather as gather_column, scan_in_place, sort_with_indices};
 use gpu_scan::{Key, Scan, Sort, Sum};
@@ -388,7 +389,8 @@ impl<T: Coordinate> DeviceIndex<T> {
     /// [`Error::Core`](crate::Error::Core).
     pub fn to_host(&self) -> Result<Index> {
         let widened = |column: &Column<T>| -> Result<Vec<f64>> {
-            Ok(column.to_host()?.into_iter().map(Place::widened).collect())
+            let column = column.to_host()?;
+            Ok(parallel::map(column.len(), FINE, |i| column[i].widened()))
         };
         let boxes = self.boxes.to_host()?;
         let boxes =

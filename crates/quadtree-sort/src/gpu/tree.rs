@@ -1,8 +1,9 @@
 //! A tree in device memory.
 
 use device_std::In;
+use gpu_core::parallel::{self, FINE};
 use gpu_core::{Bounds, Column, Gpu, Slice};
-use kernels_rs::quadtree::{Place, Words};
+use kernels_rs::quadtree::Words;
 use kernels_rs::spatial::frame::Frame;
 
 use super::values::DeviceValues;
@@ -130,7 +131,8 @@ impl<T: Coordinate> DeviceQuadtree<T> {
     /// [`Error::Core`](crate::Error::Core).
     pub fn to_host(&self) -> Result<Quadtree> {
         let widened = |column: &Column<T>| -> Result<Vec<f64>> {
-            Ok(column.to_host()?.into_iter().map(Place::widened).collect())
+            let column = column.to_host()?;
+            Ok(parallel::map(column.len(), FINE, |i| column[i].widened()))
         };
         Ok(Quadtree {
             frame: self.frame,

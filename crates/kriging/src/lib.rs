@@ -143,7 +143,7 @@ impl Surface {
 ///
 /// Without points, every target is NODATA.
 ///
-/// Cost: a sort of the points; for each target with n neighbours the search for them, n^2 / 2 values of the variogram, and
+/// Cost: a sort of the points. A target with n neighbours takes a search, n^2 / 2 values of the variogram, and
 /// n^3 / 6 + 1.5 n^2 products and differences.
 ///
 /// ```
@@ -183,7 +183,7 @@ pub fn interpolate<'on>(on: impl Into<On<'on>>, input: Input, params: &Params) -
             gpu => gpu::from_host(gpu, input, params, progress),
         )
     };
-    let mut surface = match Places::of(&input.points) {
+    let mut surface = match Places::of(&input.points)? {
         Some(places) => places.with(of_points),
         None => of_points(input.points),
     }?;

@@ -1,7 +1,9 @@
 //! Points that share a place, as one point with the mean of their values.
 
-use gpu_core::Points;
 use gpu_core::parallel::{self, FINE};
+use gpu_core::{Points, host_memory};
+
+use crate::Result;
 
 /// Points of which no two share a place, in the order of the first point of each place.
 pub(crate) struct Places {
@@ -12,8 +14,12 @@ pub(crate) struct Places {
 
 impl Places {
     /// Merges points; `None` if no two share a place. Cost: a sort of the points.
-    pub(crate) fn of(points: &Points) -> Option<Self> {
-        let first = first_of_place(points)?;
+    ///
+    /// # Errors
+    /// Too little memory for a key of each point.
+    pub(crate) fn of(points: &Points) -> Result<Option<Self>> {
+        host_memory::require(points.len() as u64 * size_of::<(u64, u32)>() as u64)?;
+        let Some(first) = first_of_place(points) else { return Ok(None) };
         let kept = parallel::filter(points.len() as u32, FINE, |i| first[i as usize] == i);
         let of_kept = |column: &[f64]| kept.iter().map(|&i| column[i as usize]).collect();
         let values = points.values.iter().map(|column| {
@@ -24,7 +30,8 @@ impl Places {
             }
             kept.iter().map(|&i| sums[i as usize] / counts[i as usize]).collect()
         });
-        Some(Self { values: values.collect(), x: of_kept(points.x), y: of_kept(points.y) })
+        let (x, y) = (of_kept(points.x), of_kept(points.y));
+        Ok(Some(Self { values: values.collect(), x, y }))
     }
 
     /// Calls `work` with the points.
@@ -70,7 +77,7 @@ mod tests {
     use super::*;
 
     fn merged(x: &[f64], y: &[f64], z: &[f64]) -> Option<[Vec<f64>; 3]> {
-        let places = Places::of(&Points { x, y, values: &[z] })?;
+        let places = Places::of(&Points { x, y, values: &[z] }).unwrap()?;
         places.with(|p| Some([p.x.to_vec(), p.y.to_vec(), p.values[0].to_vec()]))
     }
 

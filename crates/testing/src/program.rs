@@ -92,6 +92,27 @@ impl Program {
         assert_eq!(files(folder), before, "{arguments:?} left files");
     }
 
+    /// Points of a table and of a LAS file, none of which lies in the bounds: the error has the ground of `--bounds` and that
+    /// of the points. The program needs `options` beside.
+    ///
+    /// # Panics
+    /// Panics if a condition of [`fails`](Self::fails) fails.
+    pub fn tells_both_extents(&self, options: &[&str]) {
+        let folder = tempfile::tempdir().expect("a folder for temporary files");
+        let here = folder.path();
+        let points = vec![[0.0, 0.5, 1.0], [10.0, 20.0, 2.0], [5.0, 5.0, 3.0]];
+        let files = [
+            ("p.csv", b"x,y,z\n0,0.5,1\n10,20,2\n5,5,3\n".to_vec()),
+            ("p.las", Las::new(points).bytes()),
+        ];
+        for (name, bytes) in files {
+            std::fs::write(here.join(name), bytes).expect("the folder is there");
+            let run = [&[name, "--bounds=100,100,110,110"], options].concat();
+            let words = ["none of the 3 points", "100 100 to 110 110", "0 0.5 to 10 20"];
+            self.fails(here, &run, &words);
+        }
+    }
+
     /// Each of these command lines ends with an option and a bad number, negative ones too: the message names both, and
     /// ends with the reason.
     ///

@@ -128,9 +128,8 @@ impl Dem {
 
     /// The heights of some rows.
     fn heights(&self, rows: Range<usize>) -> Result<Vec<f32>> {
-        let mut rounding = self.rounding.get();
-        let heights = heights(&self.file, rows, 0..self.size().0, &mut rounding)?;
-        self.rounding.set(rounding);
+        let (heights, rounding) = heights(&self.file, rows, 0..self.size().0)?;
+        self.rounding.set(self.rounding.get().and(rounding));
         Ok(heights)
     }
 
@@ -145,7 +144,7 @@ impl Dem {
     }
 }
 
-/// The heights of a part of a file; NaN where there is none. What they lose is added to `rounding`.
+/// The heights of a part of a file, and what they lose; NaN where there is none.
 ///
 /// # Errors
 /// The errors of the file, and a height that does not fit a 32-bit float.
@@ -153,8 +152,7 @@ pub fn heights(
     file: &ValuesFile,
     rows: Range<usize>,
     columns: Range<usize>,
-    rounding: &mut Rounding,
-) -> Result<Vec<f32>> {
+) -> Result<(Vec<f32>, Rounding)> {
     let (nodata, top, left) = (file.nodata(), rows.start, columns.start);
     let width = columns.len().max(1);
     match file.window(rows, columns)? {
@@ -164,7 +162,7 @@ pub fn heights(
                     *height = if *height == nodata { f32::NAN } else { *height };
                 });
             }
-            Ok(heights)
+            Ok((heights, Rounding::NONE))
         }
         others => {
             let heights = others.to_floats(nodata);
@@ -178,8 +176,8 @@ pub fn heights(
                     file.path().display()
                 );
             }
-            *rounding = rounding.with(&heights);
-            Ok(heights.into_iter().map(|height| height as f32).collect())
+            let rounding = Rounding::of(&heights);
+            Ok((heights.into_iter().map(|height| height as f32).collect(), rounding))
         }
     }
 }

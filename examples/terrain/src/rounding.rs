@@ -1,6 +1,9 @@
 //! How much of its heights a DEM loses, since products are made of 32-bit floats.
 
+use std::ops::Range;
+
 use gpu_core::Shortest;
+use gpu_core::parallel::{self, FINE};
 
 /// Products depend on differences of heights: what is lost shows once it is more than this part of their range.
 const SHOWS: f64 = 1e-4;
@@ -17,15 +20,27 @@ impl Rounding {
     /// Of no heights.
     pub const NONE: Self = Self { low: f64::INFINITY, high: f64::NEG_INFINITY, lost: 0.0 };
 
-    /// With these heights; NaN stands for none.
+    /// Of these heights; NaN stands for none.
+    pub fn of(heights: &[f64]) -> Self {
+        let of_range = |range: Range<usize>| {
+            let finite = heights[range].iter().filter(|height| height.is_finite());
+            finite.fold(Self::NONE, |all, &height| {
+                let lost = (f64::from(height as f32) - height).abs();
+                all.and(Self { low: height, high: height, lost })
+            })
+        };
+        let parts = parallel::map_ranges(heights.len(), FINE, &of_range);
+        parts.into_iter().fold(Self::NONE, Self::and)
+    }
+
+    /// Of these heights and others.
     #[must_use]
-    pub fn with(self, heights: &[f64]) -> Self {
-        let finite = heights.iter().filter(|height| height.is_finite());
-        finite.fold(self, |Self { low, high, lost }, &height| Self {
-            low: low.min(height),
-            high: high.max(height),
-            lost: lost.max((f64::from(height as f32) - height).abs()),
-        })
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            low: self.low.min(other.low),
+            high: self.high.max(other.high),
+            lost: self.lost.max(other.lost),
+        }
     }
 
     /// A note if rounding shows.
@@ -47,7 +62,7 @@ mod tests {
 
     #[test]
     fn what_is_lost_is_measured_by_the_range() {
-        let note = |heights: &[f64]| Rounding::NONE.with(heights).note();
+        let note = |heights: &[f64]| Rounding::of(heights).note();
         for fine in [
             &[][..],
             &[f64::NAN, f64::INFINITY, 0.1],

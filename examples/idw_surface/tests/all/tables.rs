@@ -163,20 +163,9 @@ fn a_catalogue_is_its_files_by_name_and_a_radius_leaves_far_ones_out() {
     }
 }
 
-/// Both what was asked for and where the points lie, of files with a header and without.
 #[test]
 fn an_error_that_no_point_lies_in_the_bounds_has_both_extents() {
-    let folder = tempfile::tempdir().unwrap();
-    let here = folder.path();
-    std::fs::write(here.join("p.csv"), "x,y,z\n0,0.5,1\n10,20,2\n5,5,3\n").unwrap();
-    let (x, y, z) = (&[0.0, 10.0, 5.0][..], &[0.5, 20.0, 5.0][..], &[1.0, 2.0, 3.0][..]);
-    let points = geo_io::LasPoints { x, y, z, ..Default::default() };
-    geo_io::write_las(&here.join("p.las"), &points, None).unwrap();
-    for file in ["p.csv", "p.las"] {
-        let run = [file, "--bounds=100,100,110,110", "--radius", "3", "-o", "o.tif"];
-        let words = ["none of the 3 points", "100 100 to 110 110", "0 0.5 to 10 20"];
-        PROGRAM.fails(here, &run, &words);
-    }
+    PROGRAM.tells_both_extents(&["--radius", "3", "-o", "o.tif"]);
 }
 
 /// GDAL says that rain is in the vertical system's unit.

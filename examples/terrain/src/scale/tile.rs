@@ -14,7 +14,6 @@ use super::recipe::Recipe;
 use crate::choices::{Kind, Name};
 use crate::colours::Colour;
 use crate::dem::{Part, heights};
-use crate::rounding::Rounding;
 
 /// What a tile has of a product.
 pub enum Layer {
@@ -61,7 +60,7 @@ pub fn read(planned: &Planned, tile: &Tile) -> Result<Vec<f32>> {
     ensure!(is_its, "{path} has another size than in the plan: make the plan again");
     let (rows, columns) = part(planned, tile).window();
     // What is lost shows beside the range of the whole DEM, which no tile knows.
-    let heights = heights(&file, rows, columns, &mut { Rounding::NONE })?;
+    let (heights, _) = heights(&file, rows, columns)?;
     // What was read is what was planned with, even where a file was replaced meanwhile.
     require_unchanged(input)?;
     Ok(heights)

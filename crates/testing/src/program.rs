@@ -92,8 +92,8 @@ impl Program {
         assert_eq!(files(folder), before, "{arguments:?} left files");
     }
 
-    /// Points of a table and of a LAS file, none of which lies in the bounds: the error has the ground of `--bounds` and that
-    /// of the points. The program needs `options` beside.
+    /// Runs the program with `options` on a table and on a LAS file, no point of which lies in `--bounds`. The error has both
+    /// extents.
     ///
     /// # Panics
     /// Panics if a condition of [`fails`](Self::fails) fails.

@@ -17,10 +17,10 @@ pub struct Rounding {
 }
 
 impl Rounding {
-    /// Of no heights.
+    /// The measure of no heights.
     pub const NONE: Self = Self { low: f64::INFINITY, high: f64::NEG_INFINITY, lost: 0.0 };
 
-    /// Of these heights; NaN stands for none.
+    /// Measures heights; NaN stands for none.
     pub fn of(heights: &[f64]) -> Self {
         let of_range = |range: Range<usize>| {
             let finite = heights[range].iter().filter(|height| height.is_finite());
@@ -33,7 +33,7 @@ impl Rounding {
         parts.into_iter().fold(Self::NONE, Self::and)
     }
 
-    /// Of these heights and others.
+    /// Joins two measures.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         Self {

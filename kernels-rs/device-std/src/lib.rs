@@ -127,6 +127,8 @@ pub use device_macros::{arguments_of_structs, kernel_of_structs};
 
 pub use slice::{In, Out};
 
+#[cfg(target_arch = "nvptx64")]
+mod approximate;
 pub mod atomic;
 pub mod block;
 pub mod global;

@@ -1,6 +1,9 @@
 //! Arithmetic that `core` lacks on the device. It is correctly rounded, so host and device agree, except for the fast
 //! reciprocals and [`mul_add_relaxed`].
 
+#[cfg(target_arch = "nvptx64")]
+use crate::approximate;
+
 /// Square root, correctly rounded.
 #[inline(always)]
 pub fn sqrt(x: f64) -> f64 {
@@ -20,12 +23,7 @@ pub fn sqrt(x: f64) -> f64 {
 pub fn sqrt_of_normal(x: f64) -> f64 {
     #[cfg(target_arch = "nvptx64")]
     {
-        let near: f64;
-        // SAFETY: arithmetic.
-        unsafe {
-            core::arch::asm!("rsqrt.approx.ftz.f64 {0}, {1};", out(reg64) near, in(reg64) x,
-                options(pure, nomem, nostack, preserves_flags));
-        }
+        let near = approximate::reciprocal_sqrt_f64(x);
         let e = mul_add(x, -(near * near), 1.0);
         let reciprocal = mul_add(mul_add(0.375, e, 0.5), near * e, near);
         // What x has beyond the square of a root rounded twice; half of it over the root is the rest of the root.
@@ -57,12 +55,7 @@ pub fn sqrt_f32(x: f32) -> f32 {
 pub fn reciprocal(x: f64) -> f64 {
     #[cfg(target_arch = "nvptx64")]
     {
-        let near: f64;
-        // SAFETY: arithmetic.
-        unsafe {
-            core::arch::asm!("rcp.approx.ftz.f64 {0}, {1};", out(reg64) near, in(reg64) x,
-                options(pure, nomem, nostack, preserves_flags));
-        }
+        let near = approximate::reciprocal_f64(x);
         // The instruction gives 20 bits; 1 + e + e^2 in place of 1 / (1 - e) triples them.
         let e = mul_add(-x, near, 1.0);
         mul_add(mul_add(e, e, e), near, near)
@@ -79,12 +72,7 @@ pub fn reciprocal(x: f64) -> f64 {
 pub fn reciprocal_of_normal(x: f64) -> f64 {
     #[cfg(target_arch = "nvptx64")]
     {
-        let near: f64;
-        // SAFETY: arithmetic.
-        unsafe {
-            core::arch::asm!("rcp.approx.ftz.f64 {0}, {1};", out(reg64) near, in(reg64) x,
-                options(pure, nomem, nostack, preserves_flags));
-        }
+        let near = approximate::reciprocal_f64(x);
         // The lower half of the estimate is 0. If all bits of x's fraction are 1, the last step below is then a tie that
         // rounds the wrong way; another lower half keeps it off the tie.
         let near = f64::from_bits(near.to_bits() | 1 << 31);
@@ -103,13 +91,7 @@ pub fn reciprocal_of_normal(x: f64) -> f64 {
 pub fn reciprocal_f32(x: f32) -> f32 {
     #[cfg(target_arch = "nvptx64")]
     {
-        let near: f32;
-        // SAFETY: arithmetic.
-        unsafe {
-            core::arch::asm!("rcp.approx.ftz.f32 {0}, {1};", out(reg32) near, in(reg32) x,
-                options(pure, nomem, nostack, preserves_flags));
-        }
-        near
+        approximate::reciprocal(x)
     }
     #[cfg(not(target_arch = "nvptx64"))]
     {
@@ -122,12 +104,7 @@ pub fn reciprocal_f32(x: f32) -> f32 {
 pub fn reciprocal_sqrt(x: f64) -> f64 {
     #[cfg(target_arch = "nvptx64")]
     {
-        let near: f64;
-        // SAFETY: arithmetic.
-        unsafe {
-            core::arch::asm!("rsqrt.approx.ftz.f64 {0}, {1};", out(reg64) near, in(reg64) x,
-                options(pure, nomem, nostack, preserves_flags));
-        }
+        let near = approximate::reciprocal_sqrt_f64(x);
         // As above: 1 + e / 2 + 3 e^2 / 8 in place of 1 / sqrt(1 - e).
         let e = mul_add(-(x * near), near, 1.0);
         mul_add(mul_add(0.375, e, 0.5) * e, near, near)

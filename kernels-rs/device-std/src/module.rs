@@ -4,12 +4,10 @@
 ///
 /// `ptx_module! { "voronoi" }` names the module: it is a feature of the crate that calls it, and the
 /// stem of its PTX files' names. The crate's build script leaves the images in
-/// `OUT_DIR/voronoi.images.rs`.
-///
-/// Tokens after the name are ignored: kernels are found by their names.
+/// `OUT_DIR/voronoi.images.rs`. Kernels are found by their names.
 #[macro_export]
 macro_rules! ptx_module {
-    ($name:literal $($rest:tt)*) => {
+    ($name:literal) => {
         /// The module: its PTX by architecture level.
         #[cfg(not(target_arch = "nvptx64"))]
         pub static MODULE: $crate::host::PtxModule = $crate::host::PtxModule {

@@ -224,30 +224,7 @@ fn exp2(x: f64) -> f64 {
 
 #[cfg(target_arch = "nvptx64")]
 mod fast {
-    macro_rules! unary {
-        ($($name:ident, $instruction:literal;)+) => {$(
-            #[inline(always)]
-            pub fn $name(x: f32) -> f32 {
-                let result: f32;
-                // SAFETY: arithmetic.
-                unsafe {
-                    core::arch::asm!(
-                        concat!($instruction, " {0}, {1};"), out(reg32) result, in(reg32) x,
-                        options(pure, nomem, nostack, preserves_flags),
-                    );
-                }
-                result
-            }
-        )+};
-    }
-
-    unary! {
-        reciprocal, "rcp.approx.ftz.f32";
-        reciprocal_sqrt, "rsqrt.approx.ftz.f32";
-        sqrt, "sqrt.approx.ftz.f32";
-        log2, "lg2.approx.ftz.f32";
-        exp2, "ex2.approx.ftz.f32";
-    }
+    pub use crate::approximate::{exp2, log2, reciprocal, reciprocal_sqrt, sqrt};
 
     #[inline(always)]
     pub fn mul_add(a: f32, b: f32, c: f32) -> f32 {

@@ -109,7 +109,6 @@ pub struct Multidirectional;
 /// A brightness that is less on steep ground, and where the light does not fall at a right angle. It is 1 less the
 /// product of the slope and of the angle between the light and the normal, each over 90 degrees, within 1e-6; never
 /// below 0. The scale is as for [`Shade`].
-/// 0. The scale is as for [`Shade`].
 #[derive(Clone, Copy)]
 pub struct Combined;
 

@@ -75,10 +75,11 @@ impl<'a, const COUNT: usize> Strip<'a, COUNT> {
             return;
         }
         match is_inner(self.first, self.dem.height) {
-            // Most strips of a plane. The compiler knows here that no row has a scale of its own. That saves a branch for
-            // each row: slopes of 25 million cells take 0.068 ms in place of 0.078.
-            true if COUNT == MOST && scales.1.is_none() => {
-                self.sweep::<P, E, true>((scales.0, None), out);
+            // Most strips of square cells of a plane. The compiler knows here that no row has a scale of its own, and that
+            // the ratio is 1. That saves a branch for each row and a product for each cell.
+            true if COUNT == MOST && scales.0.ratio == 1.0 && scales.1.is_none() => {
+                let scale = Scale { ratio: 1.0, ..scales.0 };
+                self.sweep::<P, E, true>((scale, None), out);
             }
             true => self.sweep::<P, E, true>(scales, out),
             false => self.sweep::<P, E, false>(scales, out),

@@ -59,7 +59,7 @@ pub use points::las::{LasField, LasPoints, ranges_of_fields, write_las};
 pub use points::multi_file::MultiFileReader;
 pub use points::read::{read_batches, read_header, read_points};
 pub use points::{Filter, Header, NOISE, PointCloud, Returns, Strays, Tally};
-pub use rasters::georeference::{Georeference, RasterPlace, read_place};
+pub use rasters::georeference::{Georeference, RasterPlace};
 pub use rasters::mask::{Mask, SiteValues, read_mask};
 pub use rasters::mask_file::{MaskFile, mask_size};
 pub use rasters::nodata::{Number, SampleType};
@@ -69,6 +69,7 @@ pub use rasters::npy::arrays::{
 pub use rasters::npy::parts::{ArrayFile, write_npy_rows};
 pub use rasters::picture::{write_colour_rows, write_colours, write_picture};
 pub use rasters::raster::{Raster, RasterFile, read_raster};
+pub use rasters::read_place::read_place;
 pub use rasters::relief::{
     finite_range, relief_colours, shade_bytes, write_relief, write_shade, write_shade_rows,
 };

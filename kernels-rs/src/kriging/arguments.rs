@@ -5,7 +5,7 @@ use core::ops::Range;
 use device_std::{In, Out, arguments};
 
 use super::correlation::Correlation;
-use crate::rtree::choice::NONE;
+use crate::rtree::layout::NONE;
 use crate::rtree::patches::{Patches, Target};
 
 /// The targets of a launch: a part of all.

@@ -6,9 +6,10 @@ use device_std::{Out, kernel, thread};
 use super::MODULE;
 use super::arguments::TargetPart;
 use crate::rtree::Tree;
-use crate::rtree::choice::{self, All, Choice, NONE};
+use crate::rtree::choice::{self, All, Choice};
 use crate::rtree::few::Few;
 use crate::rtree::group::Group;
+use crate::rtree::layout::NONE;
 use crate::rtree::list::{BLOCK, bytes_of_block};
 use crate::rtree::patches::Target;
 

@@ -2,11 +2,9 @@
 
 use super::descent::Tree;
 use super::group::Group;
+use super::layout::NONE;
 use crate::spatial::place::{Bounds, Place};
 use crate::spatial::sphere::{WEST, quadrant};
-
-/// Stands for a point where there is none.
-pub const NONE: u32 = u32::MAX;
 
 /// Which points count for the lane's place, and in which of `LISTS` lists each goes.
 pub trait Choice<const LISTS: usize, const D: usize = 2>: Copy {

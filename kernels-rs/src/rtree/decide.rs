@@ -17,10 +17,11 @@
 use device_std::shared::SharedArray;
 use device_std::vector;
 
-use super::choice::{Choice, NONE};
+use super::choice::Choice;
 use super::descent::{Tree, Visitor};
 use super::few::Few;
 use super::group::Group;
+use super::layout::NONE;
 use super::list::is_before;
 use crate::spatial::place::{Bounds, Place};
 

@@ -21,9 +21,8 @@ use core::array;
 
 use device_std::{In, arguments, vector, warp};
 
-use super::choice::NONE;
 use super::group::Group;
-use super::layout::{FANOUT, MAX_LEVELS, is_repeated};
+use super::layout::{FANOUT, MAX_LEVELS, NONE, is_repeated};
 use crate::spatial::place::{Bounds, Place};
 
 /// A tree as kernels take it, of points with `D` coordinates.

@@ -5,6 +5,9 @@ use crate::spatial::place::{Bounds, Place};
 /// Points of a leaf, and children of a node.
 pub const FANOUT: u32 = 32;
 
+/// Stands for a point, a child or a level where there is none.
+pub const NONE: u32 = u32::MAX;
+
 /// The most levels of boxes: for 2^32 points the highest has 128.
 pub const MAX_LEVELS: usize = 5;
 

@@ -10,11 +10,11 @@ use device_std::{In, Out, arguments, kernel, math, thread, vector, warp};
 
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
-use super::choice::{All, NONE};
+use super::choice::All;
 use super::descent::{Tree, Visitor, walk};
 use super::few::Few;
 use super::group::Group;
-use super::layout::FANOUT;
+use super::layout::{FANOUT, NONE};
 use super::list::{BLOCK, List, STRIDE, bytes_of_block, is_before};
 use crate::spatial::place::{Bounds, Place};
 

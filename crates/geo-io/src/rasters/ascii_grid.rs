@@ -17,7 +17,7 @@ use crate::input::open;
 use crate::rasters::georeference::RasterPlace;
 use crate::rasters::nodata::{Sample, with_sample_type};
 use crate::rasters::pam;
-use crate::rasters::values_file::Windows;
+use crate::rasters::windows::Windows;
 use crate::{ArrayData, Crs, Error, Georeference, Number, Result, SampleType};
 
 /// Bytes of a word at most; no number has this many.

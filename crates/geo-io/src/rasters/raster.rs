@@ -6,7 +6,7 @@ use crate::input::is_url;
 use crate::points::ending;
 use crate::rasters::png;
 use crate::rasters::tiff::samples::SampleFile;
-use crate::rasters::values_file::Windows;
+use crate::rasters::windows::Windows;
 use crate::rasters::zarr::is_zarr;
 use crate::{
     Array, ArrayData, Error, Georeference, Number, Result, SampleType, ValuesFile, npz_names,

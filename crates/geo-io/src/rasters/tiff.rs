@@ -1,5 +1,6 @@
 //! TIFF and GeoTIFF: reading and writing, whole and in parts.
 
+mod gdal_tags;
 pub(crate) mod image;
 pub(crate) mod layout;
 pub(crate) mod lerc;

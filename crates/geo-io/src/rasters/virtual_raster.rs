@@ -18,7 +18,7 @@ use crate::rasters::georeference::{Place, RasterPlace};
 use crate::rasters::nodata::{Sample, with_sample_type};
 use crate::rasters::pam::{self, Band, children, document_of, text_of};
 use crate::rasters::tiff::samples::require_no_mask_beside;
-use crate::rasters::values_file::{AT_ONCE, Windows, open_within, parts};
+use crate::rasters::windows::{AT_ONCE, Windows, parts};
 use crate::rasters::zarr::read::array_of;
 use crate::rasters::zarr::{files_within, is_zarr};
 use crate::{ArrayData, Error, Georeference, Number, Result, SampleType};
@@ -35,6 +35,9 @@ const NEAR: f64 = 0.01;
 /// What to do instead.
 const INSTEAD: &str = "`gdal_translate` makes a GeoTIFF of it";
 
+/// Opens a source: any raster that is read by windows, with the virtual rasters that have it as a source.
+type OpenSource = fn(&Path, &[PathBuf]) -> Result<Box<dyn Windows>>;
+
 /// A virtual raster of one band that is read by windows.
 pub(crate) struct VirtualRaster {
     path: PathBuf,
@@ -49,6 +52,7 @@ pub(crate) struct VirtualRaster {
     sources: Vec<Source>,
     /// The virtual rasters that this is a source of, and itself.
     within: Vec<PathBuf>,
+    open_source: OpenSource,
     opened: Mutex<VecDeque<(PathBuf, Arc<dyn Windows>)>>,
     unpacking: u64,
     block_rows: usize,
@@ -61,7 +65,7 @@ impl VirtualRaster {
     /// # Errors
     /// An error that says what is wrong with the file or a source; an unsupported feature; a raster that is its own
     /// source.
-    pub fn open(path: &Path, within: &[PathBuf]) -> Result<Self> {
+    pub fn open(path: &Path, within: &[PathBuf], open_source: OpenSource) -> Result<Self> {
         let own = std::fs::canonicalize(path).map_err(|e| Error::read(path, e))?;
         let bad = |reason: String| Error::malformed(path, reason);
         if within.contains(&own) {
@@ -108,6 +112,7 @@ impl VirtualRaster {
             notes,
             sources,
             within,
+            open_source,
             opened,
             unpacking: 0,
             block_rows: 1,
@@ -130,7 +135,7 @@ impl VirtualRaster {
         if let Some(source) = opened().iter().find_map(known) {
             return Ok(source);
         }
-        let source: Arc<dyn Windows> = open_within(path, &self.within)?.into();
+        let source: Arc<dyn Windows> = (self.open_source)(path, &self.within)?.into();
         let mut opened = opened();
         if opened.len() == OPEN {
             opened.pop_front();

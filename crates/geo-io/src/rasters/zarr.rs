@@ -6,9 +6,12 @@
 //! `_CRS` (GDAL), `proj:` and `spatial:` (GeoZarr), or from coordinates along its dimensions.
 
 pub(crate) mod codecs;
+mod coordinates;
+mod json;
 pub(crate) mod metadata;
 pub(crate) mod place;
 pub(crate) mod read;
+mod sharding;
 mod shards;
 pub(crate) mod write;
 

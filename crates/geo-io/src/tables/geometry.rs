@@ -1,8 +1,5 @@
 //! Geometries with heights, the common form of all formats of features.
 
-use crate::vectors::shapes::once;
-use crate::{Polygons, Shape};
-
 /// A vertex: x, y, and its height, NaN where it has none.
 pub(crate) type Vertex = [f64; 3];
 
@@ -75,27 +72,6 @@ impl Geometry {
         match self.vertices().find(|vertex| !is_good(vertex)) {
             None => Ok(()),
             Some([x, y, z]) => Err(format!("the place ({x}, {y}, {z}) is not finite")),
-        }
-    }
-
-    /// The shape in (x, y). Closes open rings, and reduces a ring that goes round several times to one turn.
-    pub fn into_shape(self) -> Shape {
-        let flat = |line: Vec<Vertex>| line.into_iter().map(|[x, y, _]| [x, y]).collect::<Vec<_>>();
-        let ring = |ring: Vec<Vertex>| {
-            let mut ring = flat(ring);
-            if let Some(&first) = ring.first().filter(|first| ring.last() != Some(first)) {
-                ring.push(first);
-            }
-            once(ring)
-        };
-        match self {
-            Self::Points(all) => Shape::Points(flat(all)),
-            Self::Lines(all) => Shape::Lines(all.into_iter().map(flat).collect()),
-            Self::Polygons(all) => {
-                let rings = |rings: Vec<Vec<Vertex>>| rings.into_iter().map(ring).collect();
-                Shape::Polygons(all.into_iter().map(rings).collect::<Polygons>())
-            }
-            Self::Several(all) => Shape::Several(all.into_iter().map(Self::into_shape).collect()),
         }
     }
 }

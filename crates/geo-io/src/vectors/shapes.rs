@@ -2,6 +2,7 @@
 
 mod geojson_in;
 pub(crate) mod plane;
+mod shape;
 mod with_heights;
 
 use std::path::Path;
@@ -11,23 +12,8 @@ use geojson::JsonObject;
 use crate::points::ending;
 use crate::tables::{self, Geometry, Kind, Stop, feature_name};
 use crate::{Crs, Error, Number, Polygons, Result};
+pub use shape::Shape;
 pub use with_heights::{Line, Lines, read_lines};
-
-/// The shape of a feature, in (x, y). A ring of a polygon ends with its first place.
-///
-/// Example: see [`read_features`].
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub enum Shape {
-    /// Places.
-    Points(Vec<[f64; 2]>),
-    /// Lines from place to place.
-    Lines(Vec<Vec<[f64; 2]>>),
-    /// Polygons: for each, the outer ring and the holes.
-    Polygons(Polygons),
-    /// All of these together.
-    Several(Vec<Shape>),
-}
 
 /// The features of a file, in their order.
 ///
@@ -125,7 +111,7 @@ impl<N: Into<Number>> From<Vec<(&str, N)>> for Properties {
 pub fn read_features(path: &Path) -> Result<Features> {
     let (mut shapes, mut properties) = (Vec::new(), Vec::new());
     let (crs, notes) = rows(path, true, &mut |geometry, fields| {
-        shapes.push(geometry.map(Geometry::into_shape));
+        shapes.push(geometry.map(Shape::from));
         properties.push(Properties(fields));
         Ok(())
     })?;
@@ -250,30 +236,6 @@ fn with_outside_apart(rings: Vec<Vec<[f64; 2]>>) -> Polygons {
 
 fn malformed(path: &Path, reason: String) -> Error {
     Error::Malformed { path: path.to_owned(), reason }
-}
-
-/// Keeps one round of a closed ring that goes round the same vertices several times. The rule of odd and even would let such a ring
-/// hold nothing after an even number of rounds.
-pub(crate) fn once(ring: Vec<[f64; 2]>) -> Vec<[f64; 2]> {
-    let mut cycle = ring.clone();
-    cycle.dedup();
-    cycle.pop();
-    // By the lengths of the longest proper prefixes that are suffixes too (Knuth, Morris and Pratt 1977).
-    let mut prefixes = vec![0; cycle.len()];
-    for i in 1..cycle.len() {
-        let mut length = prefixes[i - 1];
-        while length > 0 && cycle[i] != cycle[length] {
-            length = prefixes[length - 1];
-        }
-        prefixes[i] = length + usize::from(cycle[i] == cycle[length]);
-    }
-    let period = cycle.len() - prefixes.last().copied().unwrap_or(0);
-    if cycle.is_empty() || period == cycle.len() || !cycle.len().is_multiple_of(period) {
-        return ring;
-    }
-    cycle.truncate(period);
-    cycle.push(cycle[0]);
-    cycle
 }
 
 #[cfg(test)]
@@ -404,24 +366,6 @@ mod tests {
         }
         let error = read(&format!("{} and more", point(1))).unwrap_err().to_string();
         assert!(error.contains("line 1 column"), "{error}");
-    }
-
-    #[test]
-    fn a_ring_that_goes_round_several_times_is_taken_once() {
-        let triangle = vec![[0.0, 0.0], [4.0, 0.0], [0.0, 4.0]];
-        let first = &triangle[..1];
-        let closed = [&triangle, first].concat();
-        for times in 1..4 {
-            assert_eq!(once([&triangle.repeat(times), first].concat()), closed);
-            // Closed anew each time.
-            assert_eq!(once(closed.repeat(times)), closed);
-        }
-        // Twice the way, but another one the second time.
-        let other = [&triangle[..], &[[0.0, 0.0], [0.0, 4.0], [4.0, 0.0], [0.0, 0.0]]].concat();
-        assert_eq!(once(other.clone()), other);
-        for short in [vec![], vec![[1.0, 2.0]]] {
-            assert_eq!(once(short.clone()), short);
-        }
     }
 
     #[test]

@@ -20,8 +20,8 @@ use tiff_writer::encoder::{patch_first_ifd, write_header, write_ifd};
 use crate::crs::{ASCII_TAG, DIRECTORY_TAG};
 use crate::error::unwinding;
 use crate::input::{is_url, open};
+use crate::rasters::tiff::gdal_tags::{GDAL_METADATA, GDAL_NODATA};
 use crate::rasters::tiff::lerc::LercBlocks;
-use crate::rasters::tiff::samples::{GDAL_METADATA, GDAL_NODATA};
 use crate::{Error, Result, stream};
 
 const WIDTH: u16 = 256;

@@ -13,12 +13,10 @@ use crate::rasters::georeference::Place;
 use crate::rasters::nodata::{Sample, with_sample_type};
 use crate::rasters::npy::parts::check_window;
 use crate::rasters::pam::Band;
+use crate::rasters::tiff::gdal_tags::{GDAL_METADATA, GDAL_NODATA};
 use crate::rasters::tiff::image::TiffImage;
-use crate::rasters::values_file::{Windows, parts};
+use crate::rasters::windows::{Windows, parts};
 use crate::{ArrayData, Error, Georeference, Number, Result, SampleType};
-
-pub(crate) const GDAL_METADATA: u16 = 42112;
-pub(crate) const GDAL_NODATA: u16 = 42113;
 
 /// The first image of a TIFF, of one band, of which windows are read.
 pub(crate) struct SampleFile {

@@ -13,11 +13,9 @@ use gpu_core::{GridSpec, Shortest, host_memory};
 use tiff_core::{Tag, TagValue};
 
 use crate::output::{Output, write_atomic};
+use crate::rasters::tiff::gdal_tags::{GDAL_METADATA, GDAL_NODATA};
 use crate::rasters::tiff::layout::{Level, Sample, TILE, Whole, write_levels};
 use crate::{Crs, Error, Georeference, Result, RowMajor};
-
-const GDAL_METADATA: u16 = 42112;
-const GDAL_NODATA: u16 = 42113;
 
 /// The lossless compression of the tiles of a GeoTIFF.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

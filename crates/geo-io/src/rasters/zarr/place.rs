@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
-use super::metadata::{Metadata, json_of};
-use super::read::distinct_values_of;
+use super::coordinates::distinct_values_of;
+use super::json::json_of;
+use super::metadata::Metadata;
 use crate::{Crs, Error, Georeference, Result};
 
 /// Coordinates that are read: a raster has no more columns or rows.

@@ -5,11 +5,12 @@ use std::path::{Path, PathBuf};
 
 use gpu_core::{host_memory, parallel};
 
-use super::metadata::{Metadata, json_of};
+use super::json::json_of;
+use super::metadata::Metadata;
 use super::place::place_of;
 use super::shards::Chunks;
 use crate::rasters::nodata::{Sample, with_sample_type};
-use crate::rasters::values_file::Windows;
+use crate::rasters::windows::Windows;
 use crate::{ArrayData, Error, Georeference, Number, Result};
 
 /// An array of one band that is read by windows.
@@ -84,7 +85,7 @@ impl ZarrArray {
             let place = |column| planes.into_iter().chain([line as u64, column as u64]).collect();
             let places: Vec<Vec<u64>> = across.clone().map(place).collect();
             chunks.prepare(&self.folder, &self.about, &places)?;
-            let chunk = |i: usize| chunk_of(&self.folder, &self.about, &chunks, &places[i]);
+            let chunk = |i: usize| chunks.unpacked(&self.folder, &self.about, &places[i]);
             for (i, chunk) in parallel::map(across.len(), 1, chunk).into_iter().enumerate() {
                 let Some(chunk) = chunk? else { continue };
                 let (top, left) = (line * tall, (across.start + i) * wide);
@@ -175,45 +176,4 @@ pub(crate) fn array_of(path: &Path) -> Result<PathBuf> {
             Err(Error::malformed(path, reason))
         }
     }
-}
-
-/// The bytes of a chunk's elements; `None` where it is missing.
-fn chunk_of(
-    folder: &Path,
-    about: &Metadata,
-    chunks: &Chunks,
-    place: &[u64],
-) -> Result<Option<Vec<u8>>> {
-    let Some((path, packed)) = chunks.packed(folder, about, place)? else { return Ok(None) };
-    let bytes = about.codecs.unpack(packed, about.chunk_bytes());
-    let mut bytes = bytes.map_err(|reason| Error::malformed(&path, reason))?;
-    if about.codecs.is_big_endian != cfg!(target_endian = "big") {
-        bytes.chunks_exact_mut(about.sample_type.bytes() as usize).for_each(<[u8]>::reverse);
-    }
-    Ok(Some(bytes))
-}
-
-/// All elements of an array of one dimension, as floats; `None` where missing chunks make two of them equal. Time and
-/// memory go with the chunks that are there, not with the length that the metadata claim.
-pub(crate) fn distinct_values_of(folder: &Path, about: &Metadata) -> Result<Option<Vec<f64>>> {
-    let (length, side) = (about.shape[0], about.chunk[0]);
-    let (mut values, mut missing) = (Vec::new(), 0);
-    let mut chunks = Chunks::default();
-    for first in (0..length).step_by(usize::try_from(side).unwrap_or(usize::MAX)) {
-        let (place, count) = (vec![first / side], side.min(length - first));
-        chunks.prepare(folder, about, std::slice::from_ref(&place))?;
-        if let Some(chunk) = chunk_of(folder, about, &chunks, &place)? {
-            with_sample_type!(about.sample_type, T => {
-                let elements = chunk.chunks_exact(size_of::<T>()).take(count as usize);
-                values.extend(elements.map(|bytes| bytemuck::pod_read_unaligned::<T>(bytes).real()));
-            });
-            continue;
-        }
-        missing += count;
-        if missing > 1 {
-            return Ok(None);
-        }
-        values.push(about.fill.to_f64());
-    }
-    Ok(Some(values))
 }

@@ -12,6 +12,7 @@ pub mod opening;
 pub mod products;
 pub mod program;
 pub mod report;
+mod rounded;
 pub mod scale;
 pub mod stages;
 pub mod systems;

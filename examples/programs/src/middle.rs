@@ -2,7 +2,7 @@
 
 use gpu_core::{Bounds, Shortest};
 
-use crate::cloud::rounded;
+use crate::rounded::rounded;
 
 /// About how many points tell where nearly all lie.
 pub const SAMPLE: usize = 100_000;

@@ -9,11 +9,10 @@ use clap::{Parser, Subcommand};
 use geo_io::{Number, Output};
 use gpu_core::{Bounds, DeviceChoice, GridSpec};
 use programs::args::{Extent, RunArgs, count, ending, whole};
-use programs::catalogues::CatalogueArgs;
+use programs::catalogues::{CatalogueArgs, Content};
 use programs::inputs::{Files, is_one_file};
 use programs::scale::RunTileArgs;
 
-use crate::build::rasters_of;
 use crate::numbers::check_bins;
 use crate::place::Place;
 use crate::scale::{MergeArgs, PlanArgs};
@@ -390,6 +389,11 @@ impl FromStr for Rectangle {
         };
         Ok(Self(Window { row0, column0, row1, column1 }))
     }
+}
+
+/// Returns the rasters that paths name. A path may be a catalogue's.
+pub fn rasters_of(paths: &[PathBuf], args: &CatalogueArgs) -> Result<Files> {
+    Files::find(paths, Content::Rasters, args, None, &|_| Ok(None))
 }
 
 #[cfg(test)]

@@ -5,13 +5,11 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use geo_io::{ArrayData, Number, Raster};
 use gpu_core::{Device, GridSpec};
-use programs::catalogues::{CatalogueArgs, Content};
-use programs::inputs::Files;
 use programs::opening::Opening;
 use programs::report::Report;
 use programs::stages::Stages;
 
-use crate::args::BuildArgs;
+use crate::args::{BuildArgs, rasters_of};
 use crate::cells::{self, Part};
 use crate::info::describe;
 use crate::place::{Place, place_of, place_of_all};
@@ -63,11 +61,6 @@ pub fn build(args: &BuildArgs) -> Result<()> {
     report.written([&args.output]);
     report.print(&args.run, false);
     Ok(())
-}
-
-/// Returns the rasters that paths name. A path may be a catalogue's.
-pub fn rasters_of(paths: &[PathBuf], args: &CatalogueArgs) -> Result<Files> {
-    Files::find(paths, Content::Rasters, args, None, &|_| Ok(None))
 }
 
 /// The values of rasters as cells that an index can have, and how it is built of them, but for bins by quantiles.

@@ -14,7 +14,8 @@ use tile_plan::{Input, Plan, Shape};
 
 use super::recipe::Recipe;
 use super::{PlanArgs, side_of};
-use crate::build::{nodata_of, rasters_of};
+use crate::args::rasters_of;
+use crate::build::nodata_of;
 use crate::cells::{Part, cells_of_all, nodata_of_cells};
 use crate::numbers::check_bins;
 use crate::place::{Place, place, place_of_all};

@@ -10,7 +10,6 @@ use terrain_grid::{Contour, Fragment};
 use tile_plan::Tile;
 
 use super::Planned;
-use super::recipe::Recipe;
 use crate::choices::{Kind, Name};
 use crate::colours::Colour;
 use crate::dem::{Part, heights};
@@ -74,7 +73,7 @@ pub fn make(
     device: &Device,
 ) -> Result<Vec<Layer>> {
     let (recipe, part) = (&planned.recipe, part(planned, tile));
-    let (lie, Recipe { method, drawing, .. }) = (recipe.lie()?, recipe);
+    let (lie, method, drawing) = (recipe.lie()?, &recipe.method, &recipe.drawing);
     let path = planned.plan.inputs().first().map_or("", |input| &input.path);
     let window = (heights, &lie);
     let layer = |name: Name| -> Result<Layer> {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use geo_io::{Crs, Georeference};
-use gpu_core::{Device, Progress};
+use gpu_core::{Device, Progress, Shortest};
 use pba_voronoi::{
     AUTHALIC_RADIUS, Diagram, EARTH_RADIUS, Error, Globe, Input, Params, geodesic_on_ellipsoid,
 };
@@ -44,7 +44,8 @@ fn radius(text: &str) -> Result<f64, String> {
 /// Returns a note for a mask in longitude and latitude whose distances are computed on a plane.
 pub fn note_on_plane(crs: Option<&Crs>) -> Option<String> {
     let crs = crs.filter(|crs| crs.is_geographic())?;
-    let radius = other_body(crs).map(|radius| format!(" --radius {radius}")).unwrap_or_default();
+    let radius = other_body(crs).map(|radius| format!(" --radius {}", Shortest(radius)));
+    let radius = radius.unwrap_or_default();
     Some(format!(
         "the mask lies in longitude and latitude: --geodesic{radius} gives distances along great circles, in metres"
     ))
@@ -92,7 +93,7 @@ impl OnGlobe {
         let globe = globe.with_context(|| {
             format!("--geodesic: the rows of {mask} do not run along parallels: gdalwarp -t_srs EPSG:4326 makes it north up")
         })?;
-        let body = place.crs.as_ref().and_then(other_body);
+        let body = place.crs.as_ref().and_then(other_body).map(Shortest);
         if let (Some(radius), true) = (body, args.ellipsoid) {
             bail!(
                 "--ellipsoid: {mask} lies on a body with a radius of {radius} m, but WGS 84 is an \
@@ -106,7 +107,7 @@ impl OnGlobe {
             );
         }
         let radius = args.radius.unwrap_or(globe.radius);
-        ensure!(radius > 0.0, "--radius must be above 0; got {radius}");
+        ensure!(radius > 0.0, "--radius must be above 0; got {}", Shortest(radius));
         let Globe { corner, sides, .. } = globe;
         Ok(Some(Self { corner, sides, radius, ellipsoid: args.ellipsoid }))
     }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, ensure};
 use delaunay_stars::{LineSites, Splitting, Triangulation};
 use geo_io::{Line, Lines};
-use gpu_core::{Bounds, Points, Progress};
+use gpu_core::{Bounds, Points, Progress, Shortest};
 use nni_grid::Duplicates;
 use programs::cloud::Cloud;
 use programs::ground::Ground;
@@ -78,7 +78,7 @@ impl Breaklines {
         let path = self.path.display();
         ensure!(
             !kept.is_empty(),
-            "--breaklines {path}: none of its {ignored} lines reaches the rectangle of the points, {area:?}"
+            "--breaklines {path}: none of its {ignored} lines reaches the rectangle of the points, {area}"
         );
         let lines: Vec<Vec<[f64; 2]>> = kept.iter().map(|line| line.places.clone()).collect();
         let points = Points::new(&cloud.x, &cloud.y);
@@ -87,7 +87,7 @@ impl Breaklines {
         let values = Values::of(cloud, duplicates, progress)?;
         values.add(cloud, &kept, &found)?;
         if found.open > 0 {
-            let (open, least) = (found.open, cell / 64.0);
+            let (open, least) = (found.open, Shortest(cell / 64.0));
             notes.push(format!(
                 "{path}: {open} pieces of lines, shorter than {least}, may be crossed by triangles: lines meet there at sharp \
                  angles or nearly touch"

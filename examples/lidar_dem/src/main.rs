@@ -26,7 +26,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use geo_io::{Crs, LasPoints, Output};
-use gpu_core::{Device, GridSpec, GridView, Points, Progress};
+use gpu_core::{Device, GridSpec, GridView, Points, Progress, Shortest};
 use nni_grid::{Method, Summary};
 use programs::cloud::Cloud;
 use programs::contours;
@@ -295,11 +295,11 @@ fn report_breaklines(report: &mut Report, added: &Added) {
 
 /// Says why cells have no height.
 fn report_emptiness(report: &mut Report, summary: &Summary, surface: &SurfaceArgs) {
-    let (empty, distance) = (summary.nodata, surface.max_distance);
+    let (empty, distance) = (summary.nodata, Shortest(surface.max_distance));
     if empty == 0 || surface.method == Method::Pixels {
         return;
     }
-    let why = match (surface.hull, distance.is_finite()) {
+    let why = match (surface.hull, distance.0.is_finite()) {
         (true, true) => {
             format!("outside the hull, or farther than {distance} cells from every point")
         }

@@ -1,7 +1,7 @@
 //! The cells that `--size` defines.
 
 use anyhow::{Result, ensure};
-use gpu_core::Bounds;
+use gpu_core::{Bounds, Shortest};
 use programs::args::Size;
 
 /// The side of cells if this many columns and rows divide the bounds.
@@ -10,16 +10,21 @@ use programs::args::Size;
 /// The cells are not square, or differ from the resolution.
 pub fn cell_of(size: Size, b: &Bounds, resolution: Option<f64>) -> Result<f64> {
     let (across, down) = size.cell(b);
+    let sides = [across, down].map(Shortest);
     let with = format!("--size {size} with --bounds");
     ensure!(
         is_square(size, b),
-        "{with} makes cells of {across} x {down}, which are not square: {}",
+        "{with} makes cells of {} x {}, which are not square: {}",
+        sides[0],
+        sides[1],
         size.advice(b, |size| is_square(size, b))
     );
     if let Some(resolution) = resolution {
         ensure!(
             is_same(resolution, across, size.width.max(size.height)),
-            "{with} makes cells of {across}, not of --resolution {resolution}: give one of the two"
+            "{with} makes cells of {}, not of --resolution {}: give one of the two",
+            sides[0],
+            Shortest(resolution)
         );
     }
     Ok(across)

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::{Result, bail, ensure};
 use clap::Args;
 use geo_io::Crs;
-use gpu_core::ValueRange;
+use gpu_core::{Shortest, ValueRange};
 use nni_grid::{Duplicates, Fill, Method, Params, Weights};
 use programs::args::{HEIGHT, Size, number, positive, value_name, whole};
 use programs::cloud::Cloud;
@@ -155,15 +155,15 @@ impl SurfaceArgs {
                  neighbours count, however far away"
             );
         }
-        let distance = self.max_distance;
-        ensure!(distance >= 0.0, "--max-distance must be 0 or more; got {distance}");
+        let distance = Shortest(self.max_distance);
+        ensure!(distance.0 >= 0.0, "--max-distance must be 0 or more; got {distance}");
         let on_pixels = [
             ("--query-radius", self.query_radius),
             ("--region-of-influence", self.region_of_influence),
         ];
         for (name, radius) in on_pixels {
-            let Some(radius) = radius else { continue };
-            ensure!(radius > 0.0, "{name} must be above 0; got {radius}");
+            let Some(radius) = radius.map(Shortest) else { continue };
+            ensure!(radius.0 > 0.0, "{name} must be above 0; got {radius}");
             ensure!(
                 self.method == Method::Pixels,
                 "{name} {radius} belongs to --method pixels: the exact method takes all natural \

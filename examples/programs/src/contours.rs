@@ -4,6 +4,7 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 use geo_io::{Crs, Output};
+use gpu_core::Shortest;
 use serde_json::json;
 
 use crate::args::ending;
@@ -61,7 +62,7 @@ pub fn report(
     crs: Option<&Crs>,
     (lines, interval): (usize, f64),
 ) {
-    report.line("contours", format_args!("{lines} lines, one every {interval}"));
+    report.line("contours", format_args!("{lines} lines, one every {}", Shortest(interval)));
     report.field("contours", json!({"lines": lines, "interval": interval}));
     // GeoParquet states all of a system, or is not written.
     if format(path).is_ok_and(|format| format == LinesFormat::GeoParquet) {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use geo_io::Crs;
-use gpu_core::Bounds;
+use gpu_core::{Bounds, Shortest};
 
 /// The coordinate system of several files, given by the caller or stated by all of them.
 #[derive(Debug, Default)]
@@ -130,7 +130,7 @@ pub fn require_on_globe(path: &Path, crs: &Crs, bounds: Option<Bounds>) -> Resul
         [("latitude", 90.0, b.min_y, b.max_y), ("longitude", 360.0, b.min_x, b.max_x)]
     {
         let beyond = [least, most].into_iter().find(|v| v.abs() * unit > ends + SLACK);
-        if let Some(value) = beyond {
+        if let Some(value) = beyond.map(Shortest) {
             bail!(
                 "{} has a {what} of {value}, but {crs} has none beyond {}: swap --columns so that x is the longitude and \
                  y the latitude, or give the coordinates' --crs",

@@ -57,8 +57,9 @@ impl Units {
     pub fn require_earth(self) -> Result<()> {
         match self {
             Self::Degrees { other: Some(radius), .. } => bail!(
-                "the coordinates are degrees on a body with a radius of {radius} m, not on the Earth: project them onto \
-                 a plane first, as by gdalwarp -t_srs or ogr2ogr -t_srs"
+                "the coordinates are degrees on a body with a radius of {} m, not on the Earth: project them onto \
+                 a plane first, as by gdalwarp -t_srs or ogr2ogr -t_srs",
+                Shortest(radius)
             ),
             _ => Ok(()),
         }
@@ -141,7 +142,7 @@ pub fn other_body(crs: &Crs) -> Option<f64> {
 /// The coordinates are such; the error names the option that needs the search.
 pub fn require_degrees(option: &str, crs: Option<&Crs>) -> Result<()> {
     let Some(crs) = crs.filter(|crs| crs.is_geographic()) else { return Ok(()) };
-    if let Some(radius) = other_body(crs) {
+    if let Some(radius) = other_body(crs).map(Shortest) {
         bail!(
             "{option}: {crs} describes a body with a radius of {radius} m, but distances are \
              computed on the Earth: project the points first, as by ogr2ogr -t_srs"

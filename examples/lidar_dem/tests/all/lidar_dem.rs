@@ -105,7 +105,7 @@ fn bad_files_get_one_line_and_leave_nothing() {
 #[test]
 fn bad_options_get_one_line_and_leave_nothing() {
     let folder = folder_of_inputs();
-    let cases: [(&[&str], &[&str]); 37] = [
+    let cases: [(&[&str], &[&str]); 39] = [
         (&["--resolution", "0"], &["resolution", "0"]),
         (&["--resolution", "-1"], &["resolution", "-1"]),
         (&["--resolution", "nan"], &["resolution"]),
@@ -143,6 +143,8 @@ fn bad_options_get_one_line_and_leave_nothing() {
         ),
         (&["--method", "raster"], &["raster", "exact or pixels"]),
         (&["--max-distance", "-1"], &["--max-distance", "0 or more", "-1"]),
+        (&["--max-distance=-1e300"], &["--max-distance", "0 or more; got -1e300"]),
+        (&["--query-radius", "1e-300"], &["--query-radius 1e-300 belongs", "--method pixels"]),
         (&["--device", "gpu"], &["gpu"]),
         (&["--device", "cuda:4096"], &[]),
         (&["--res", "1"], &["--res", "tip", "--resolution"]),

@@ -75,8 +75,7 @@ fn run(args: &Args) -> Result<()> {
     if args.surface.geographic {
         require_places(&cloud, &inputs, &args.points)?;
     }
-    let count = cloud.x.len();
-    let bounds = cloud.bounds().ok_or_else(|| anyhow!("none of {count} points is finite"))?;
+    let bounds = cloud.rectangle()?;
     let crs = args.crs(cloud.crs.as_ref())?;
     args.require_north_up(crs.as_ref())?;
     let grid = extent::grid(&args.surface, args.points.bounds, bounds)?;

@@ -63,7 +63,7 @@ impl Breaklines {
         duplicates: Duplicates,
         progress: &dyn Progress,
     ) -> Result<Added> {
-        let area = cloud.bounds().context("none of the points is finite")?;
+        let area = cloud.rectangle()?;
         let (mut kept, mut ignored) = (Vec::new(), 0);
         for line in &self.file.lines {
             match bounds(line).is_some_and(|bounds| bounds.touches(&area)) {

@@ -104,8 +104,7 @@ pub fn extents(args: &Args, asked: &Asked, cloud: &Cloud, device: &Device) -> Re
 }
 
 fn sized(args: &Args, asked: &Asked, cloud: &Cloud, device: &Device) -> Result<Extents> {
-    let count = cloud.x.len();
-    let points = cloud.bounds().ok_or_else(|| anyhow!("none of {count} points is finite"))?;
+    let points = cloud.rectangle()?;
     let lattice = asked.lattice(cloud.crs.as_ref())?;
     let grid = match &asked.bounds {
         Some(bounds) => lattice.snapped(bounds),
@@ -113,7 +112,7 @@ fn sized(args: &Args, asked: &Asked, cloud: &Cloud, device: &Device) -> Result<E
     };
     let grid = grid.map_err(|error| too_large(lattice.cell, error))?;
     if asked.lattice.is_none() && asked.bounds.is_none() {
-        units::check_default(&grid, &points, count)?;
+        units::check_default(&grid, &points, cloud.x.len())?;
     }
     let extents = match asked.bounds {
         Some(_) if args.surface.method == Method::Pixels => {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Error, Result, bail, ensure};
+use anyhow::{Context, Error, Result, bail, ensure};
 use geo_io::{Crs, CsvColumns, Filter, MultiFileReader, PointCloud, Strays, Tally};
 use gpu_core::parallel::{self, FINE};
 use gpu_core::{Bounds, Progress, Shortest, ValueRange};
@@ -401,6 +401,22 @@ impl Cloud {
         Bounds::of(&self.x, &self.y)
     }
 
+    /// Returns the rectangle of the points.
+    ///
+    /// # Errors
+    /// There is none: no point is finite, or a side is longer than any float.
+    pub fn rectangle(&self) -> Result<Bounds> {
+        let count = self.x.len();
+        let bounds = self.bounds();
+        let bounds = bounds.with_context(|| format!("none of {count} points is finite"))?;
+        let sides = [bounds.max_x - bounds.min_x, bounds.max_y - bounds.min_y];
+        ensure!(
+            sides.iter().all(|side| side.is_finite()),
+            "the points lie too far apart, {bounds}: --bounds leaves out those that are not meant"
+        );
+        Ok(bounds)
+    }
+
     /// Returns a note, if some points lie so far from nearly all others that most of their rectangle is empty. The
     /// note has their number, the place of the farthest one, and the `--bounds` that hold the others.
     pub fn note_on_strays(&self) -> Option<String> {
@@ -727,6 +743,18 @@ mod tests {
             assert_eq!((0..10_001).filter(is_in).count(), 10_000, "{note}");
             assert!(b.max_x - b.min_x < 130.0 * spacing, "{note}");
         }
+    }
+
+    #[test]
+    fn points_farther_apart_than_floats_go_are_refused() {
+        let of = |x: &[f64]| Cloud { x: x.to_vec(), y: vec![1.0; x.len()], ..Cloud::default() };
+        let error = of(&[-1e308, 1e308]).rectangle().unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "the points lie too far apart, -1e308 1 to 1e308 1: --bounds leaves out those that are not meant"
+        );
+        assert!(of(&[f64::NAN]).rectangle().is_err());
+        assert!(of(&[-1e307, 1e307]).rectangle().is_ok());
     }
 
     #[test]

@@ -178,3 +178,22 @@ fn a_tiff_whose_rows_or_blocks_do_not_fit_the_memory_is_refused_at_once() {
         assert!(names(&folder).is_empty());
     }
 }
+
+#[test]
+fn a_zarr_store_whose_coordinates_do_not_fit_the_memory_is_refused_at_once() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("a.zarr");
+    let place = Georeference::north_up((0.0, 0.0), (1.0, 1.0));
+    if gpu_core::host_memory::require(16 * u64::from(u32::MAX)).is_ok() {
+        // A machine with as much memory would pack them for minutes.
+        return;
+    }
+    for size in [(u32::MAX, 1), (1, u32::MAX)] {
+        let mut fill = |_: usize, _: &mut [f32]| panic!("rows are asked for");
+        let options = TiffOptions::default();
+        let error = write_zarr_rows(&path, &place, size, &Bands::one(-1.0), &options, &mut fill);
+        let error = error.unwrap_err();
+        assert!(matches!(error, Error::OutOfMemory { .. }), "{error}");
+        assert!(names(&folder).is_empty());
+    }
+}

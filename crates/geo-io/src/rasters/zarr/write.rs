@@ -10,7 +10,7 @@
 
 use std::path::{Path, PathBuf};
 
-use gpu_core::{files, parallel};
+use gpu_core::{files, host_memory, parallel};
 use serde_json::{Map, Value, json};
 
 use super::METADATA;
@@ -329,6 +329,10 @@ impl Spec<'_> {
                 let sample_type = crate::SampleType::F64;
                 let own =
                     Metadata { shape, chunk, sample_type, attributes, dimensions, ..about.clone() };
+                // As they are, and packed.
+                let asked = 2 * own.chunk_bytes();
+                let memory = |_| Error::OutOfMemory { path: self.path.to_owned(), asked };
+                host_memory::require(asked).map_err(memory)?;
                 let centres = (0..count).map(|i| first + (f64::from(i) + 0.5) * step);
                 let bytes = centres.flat_map(f64::to_le_bytes).collect();
                 let packed = own.codecs.pack(bytes).map_err(|e| Error::write(self.path, e))?;

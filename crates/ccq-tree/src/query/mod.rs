@@ -140,7 +140,7 @@ pub(crate) fn quadrants(conditions: &[Condition<'_>], query: &Query) -> Result<V
     let Some(search) = Search::new(conditions, query)? else { return Ok(Vec::new()) };
     let gather = |from: Visit| {
         let mut found = Vec::new();
-        search.visit(from, u32::MAX, &mut |hit| found.push(search.quadrant(hit)), &mut |_| ());
+        search.visit(&from, u32::MAX, &mut |hit| found.push(search.quadrant(hit)), &mut |_| ());
         found
     };
     let mut parts: Vec<Vec<Quadrant>> = search.parts().into_par_iter().map(gather).collect();
@@ -171,7 +171,7 @@ pub(crate) fn each_found<R: Send>(
             let cells = cells.map_or(0, |cells| cells.cells());
             found.push(of(FoundNode { node: hit.node, cells }));
         };
-        search.visit(from, u32::MAX, take, &mut |_| ());
+        search.visit(&from, u32::MAX, take, &mut |_| ());
         if is_cut { Err(Error::NeedsRaster) } else { Ok(found) }
     };
     let parts: Result<Vec<Vec<R>>> = search.parts().into_par_iter().map(gather).collect();
@@ -376,7 +376,7 @@ impl<'a> Search<'a> {
                 match self.judge(&part) {
                     Verdict::None => {}
                     Verdict::Hit(_) => finer.push(part),
-                    Verdict::Open(open) => self.each_child(&part, open, |child| finer.push(child)),
+                    Verdict::Open(open) => self.each_child(&part, open, |child| finer.push(*child)),
                 }
             }
             parts = finer;
@@ -431,7 +431,7 @@ impl<'a> Search<'a> {
         Some((is_held, is_held && visit.place.is_whole(self.bits, &self.grid)))
     }
 
-    fn each_child(&self, visit: &Visit, open: Open, mut of: impl FnMut(Visit)) {
+    fn each_child(&self, visit: &Visit, open: Open, mut of: impl FnMut(&Visit)) {
         let mut children = [Children { first: 0, mask: 0 }; MAX_CONDITIONS];
         let is_open = |i: usize| open.trees >> i & 1 != 0;
         for (i, condition) in self.conditions.iter().enumerate() {
@@ -441,17 +441,21 @@ impl<'a> Search<'a> {
         }
         for corner in 0..4 {
             let place = visit.place.child(corner);
-            let mut child = Visit { place, is_inside: open.is_inside, ..*visit };
+            let mut child = Visit { place, is_inside: open.is_inside, ..Visit::ROOT };
             let mut is_there = true;
-            for (i, children) in children.iter().enumerate().filter(|(i, _)| is_open(*i)) {
-                is_there &= match &self.mappings[i] {
-                    None => children.get(corner).map(|position| child.nodes[i] = position),
-                    Some(mapping) => self.hold(i, mapping, &mut child),
+            // One by one: a load of several nodes would wait for the store of the last one.
+            for (i, children) in children.iter().enumerate().take(self.conditions.len()) {
+                (child.nodes[i], child.levels[i]) = (visit.nodes[i], visit.levels[i]);
+                if is_open(i) {
+                    is_there &= match &self.mappings[i] {
+                        None => children.get(corner).map(|position| child.nodes[i] = position),
+                        Some(mapping) => self.hold(i, mapping, &mut child),
+                    }
+                    .is_some();
                 }
-                .is_some();
             }
             if is_there {
-                of(child);
+                of(&child);
             }
         }
     }
@@ -479,17 +483,17 @@ impl<'a> Search<'a> {
     /// Calls `take` with each hit in and below a quadrant, in Z-order, and `rest` with what is open at `level`.
     fn visit(
         &self,
-        visit: Visit,
+        visit: &Visit,
         level: u32,
         take: &mut impl FnMut(Hit),
         rest: &mut impl FnMut(Visit),
     ) {
-        match self.judge(&visit) {
+        match self.judge(visit) {
             Verdict::None => {}
             Verdict::Hit(hit) => take(hit),
-            Verdict::Open(_) if visit.place.level >= level => rest(visit),
+            Verdict::Open(_) if visit.place.level >= level => rest(*visit),
             Verdict::Open(open) => {
-                self.each_child(&visit, open, |child| self.visit(child, level, take, rest));
+                self.each_child(visit, open, |child| self.visit(child, level, take, rest));
             }
         }
     }

@@ -61,7 +61,7 @@ pub(crate) fn count(conditions: &[Condition<'_>], query: &Query) -> Result<Count
     let parts = search.parts().into_par_iter().map(|part| {
         let mut sum = Count::default();
         search.visit(
-            part,
+            &part,
             u32::MAX,
             &mut |hit| sum = sum.and(of_hit(&search, rasters.as_deref(), hit)),
             &mut |_| (),

@@ -31,7 +31,7 @@ pub(crate) fn statistics<T: Cell>(tree: &Tree<T>, query: &Query) -> Result<Stati
         found.cells += cells.map_or(0, |cells| cells.cells());
         bounds = (bounds.0.min(hit.min), bounds.1.max(hit.max));
     };
-    search.visit(Visit::ROOT, u32::MAX, take, &mut |_| ());
+    search.visit(&Visit::ROOT, u32::MAX, take, &mut |_| ());
     if found.cells > 0 {
         let [min, max] = [bounds.0, bounds.1].map(|key| T::of_key(key).bound());
         (found.min, found.max) = (Some(min), Some(max));
@@ -84,7 +84,7 @@ pub(crate) fn top_k<T: Cell>(tree: &Tree<T>, k: usize, query: &Query) -> Result<
         } else if found.has_children {
             let open = Open { trees: 1, is_inside: false };
             search.each_child(&visit, open, |child| {
-                heap.extend(node(&child).map(|found| entry(&child, found)));
+                heap.extend(node(child).map(|found| entry(child, found)));
             });
         } else {
             // All of its cells have the value: the quadrants of a leaf are as the leaf.

@@ -412,7 +412,7 @@ impl Cloud {
         let sides = [bounds.max_x - bounds.min_x, bounds.max_y - bounds.min_y];
         ensure!(
             sides.iter().all(|side| side.is_finite()),
-            "the points lie too far apart, {bounds}: --bounds leaves out those that are not meant"
+            "the points lie too far apart, {bounds}: --bounds leaves out stray points"
         );
         Ok(bounds)
     }
@@ -751,7 +751,7 @@ mod tests {
         let error = of(&[-1e308, 1e308]).rectangle().unwrap_err().to_string();
         assert_eq!(
             error,
-            "the points lie too far apart, -1e308 1 to 1e308 1: --bounds leaves out those that are not meant"
+            "the points lie too far apart, -1e308 1 to 1e308 1: --bounds leaves out stray points"
         );
         assert!(of(&[f64::NAN]).rectangle().is_err());
         assert!(of(&[-1e307, 1e307]).rectangle().is_ok());

@@ -7,8 +7,27 @@ use serde_json::{Deserializer, Value};
 
 use crate::{Error, Result, stream};
 
-/// The members that have places, whose numbers are floats.
-const PLACES: [&str; 2] = ["coordinates", "bbox"];
+/// What the numbers of an object or a list are.
+#[derive(Clone, Copy, PartialEq)]
+enum Numbers {
+    /// Those of a feature or a geometry itself.
+    Own,
+    /// Coordinates, which are floats.
+    Places,
+    /// The values of properties, whatever their names.
+    Properties,
+}
+
+impl Numbers {
+    /// The numbers of a member.
+    fn of_member(self, key: &str) -> Self {
+        match (self, key) {
+            (Self::Own, "coordinates" | "bbox") => Self::Places,
+            (Self::Own, "properties") => Self::Properties,
+            _ => self,
+        }
+    }
+}
 
 /// The objects of a file.
 pub(crate) struct Documents {
@@ -68,7 +87,7 @@ fn long_numbers(text: &str) -> Vec<Range<usize>> {
     let end_of = |from: usize, is_part: fn(u8) -> bool| {
         bytes[from..].iter().position(|&b| !is_part(b)).map_or(bytes.len(), |count| from + count)
     };
-    let (mut found, mut key, mut are_places, mut at) = (Vec::new(), "", Vec::new(), 0);
+    let (mut found, mut key, mut numbers, mut at) = (Vec::new(), "", Vec::new(), 0);
     while let Some(&byte) = bytes.get(at) {
         let mut next = at + 1;
         match byte {
@@ -83,16 +102,17 @@ fn long_numbers(text: &str) -> Vec<Range<usize>> {
                 next += 1;
             }
             b'{' | b'[' => {
-                are_places.push(are_places.last() == Some(&true) || PLACES.contains(&key));
+                let outside = numbers.last().copied().unwrap_or(Numbers::Own);
+                numbers.push(outside.of_member(key));
             }
             b'}' | b']' => {
-                are_places.pop();
+                numbers.pop();
                 key = "";
             }
             b'-' | b'0'..=b'9' => {
                 next = end_of(next, |b| b.is_ascii_alphanumeric() || b"+-.".contains(&b));
                 let is_long = next - at > 19 && is_rounded(&text[at..next]);
-                if is_long && are_places.last() != Some(&true) {
+                if is_long && numbers.last() != Some(&Numbers::Places) {
                     found.push(at..next);
                 }
             }
@@ -156,6 +176,7 @@ mod tests {
             (r#"{"id": [1, -LONG], "other": {"a":LONG}}"#, 2),
             (r#"{"coordinates": [[LONG, 1], [2, LONG]], "bbox" : [LONG], "id": LONG}"#, 1),
             (r#"{"geometry": {"coordinates": [LONG]}, "properties": {"id": LONG}}"#, 1),
+            (r#"{"properties": {"coordinates": LONG, "bbox": [LONG], "a": {"bbox": LONG}}}"#, 3),
             (r#"[{"id": LONG, "coordinates": [LONG]}, {"id": LONG}]"#, 2),
             (r#"{"id": "LONG", "a\" LONG": ": LONG \\"}"#, 0),
             (r#"{"id": LONG.5, "a": LONGe3, "b": 0LONG}"#, 0),

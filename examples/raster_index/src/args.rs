@@ -409,7 +409,7 @@ mod tests {
     #[test]
     fn bounds_have_the_cells_that_they_cut() {
         let grid = GridSpec::new(10.0, 60.0, 0.01, 300, 200).unwrap();
-        let place = Place { grid, transform: None, crs: None };
+        let place = Place::new(grid, None, None);
         let of = |min_x, min_y, max_x, max_y| {
             let window = cells_of_bounds(&Bounds { min_x, min_y, max_x, max_y }, &place);
             window.map(|Window { row0, column0, row1, column1 }| [row0, column0, row1, column1])
@@ -423,7 +423,7 @@ mod tests {
         assert_eq!(of(12.99, 58.0, 14.0, 58.01), Some([199, 299, 200, 300]));
         // Rows from the south on, of cells of 10 x 20.
         let transform = Some([100.0, 10.0, 0.0, 0.0, 0.0, 20.0]);
-        let place = Place { grid: GridSpec::of_pixels(4, 3), transform, crs: None };
+        let place = Place::new(GridSpec::of_pixels(4, 3), transform, None);
         let bounds = Bounds { min_x: 110.0, min_y: 30.0, max_x: 125.0, max_y: 40.0 };
         let window = Window { row0: 1, column0: 1, row1: 2, column1: 3 };
         assert_eq!(cells_of_bounds(&bounds, &place), Some(window));

@@ -47,8 +47,11 @@ impl Indices {
         let others = args.others()?.into_iter();
         let others = others.map(|(path, range)| Asked::read(&path, Some(range), true));
         let mut others = others.collect::<Result<Vec<_>>>()?;
-        for other in &others {
-            require_common_ground((&first.path, &first.place), (&other.path, &other.place))?;
+        let all: Vec<_> = std::iter::once(&first).chain(&others).collect();
+        for (i, one) in all.iter().enumerate() {
+            for other in &all[i + 1..] {
+                require_common_ground((&one.path, &one.place), (&other.path, &other.place))?;
+            }
         }
         first.take_rasters(args, &args.rasters()?.paths)?;
         for other in &mut others {

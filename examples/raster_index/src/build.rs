@@ -34,7 +34,7 @@ pub fn build(args: &BuildArgs) -> Result<()> {
         true => opening.beside(&mut stages, "sample", |_| Ok(vec![made(args)?])),
     }?;
     let stated = paths.iter().zip(&rasters).map(|(path, (raster, _))| (path, raster.nodata));
-    let nodata = nodata_of(args.nodata, stated)?;
+    let nodata = nodata_of(args.nodata, stated, &mut notes)?;
     let places = paths.iter().zip(&rasters);
     let places: Vec<_> = places.map(|(path, (_, place))| (path.as_path(), place)).collect();
     let place = match places.is_empty() {
@@ -126,19 +126,41 @@ fn made(args: &BuildArgs) -> Result<(Raster, Place)> {
     let values = ArrayData::I16(sample::landscape(side, args.seed).into_values());
     let (georeference, nodata, notes) = (None, None, Vec::new());
     let raster = Raster { width, height, values, georeference, nodata, notes };
-    Ok((raster, Place { grid: GridSpec::of_pixels(side, side), transform: None, crs: None }))
+    Ok((
+        raster,
+        Place {
+            grid: GridSpec::of_pixels(side, side),
+            transform: None,
+            crs: None,
+            is_placed: false,
+        },
+    ))
 }
 
-/// Returns the NODATA of rasters beside each other: the user's, or else the one that the rasters state.
+/// Returns the NODATA of rasters beside each other: the user's, or else the one that rasters state. A note names a raster
+/// that states none, whose cells may have that value.
 pub fn nodata_of<'a>(
     asked: Option<Number>,
     stated: impl Iterator<Item = (&'a PathBuf, Option<Number>)>,
+    notes: &mut Vec<String>,
 ) -> Result<Option<Number>> {
     if asked.is_some() {
         return Ok(asked);
     }
-    let mut stated = stated.filter_map(|(path, value)| Some((path.display(), value?)));
+    let (with, without): (Vec<_>, Vec<_>) = stated.partition(|(_, value)| value.is_some());
+    let mut stated = with.into_iter().filter_map(|(path, value)| Some((path.display(), value?)));
     let Some((first, nodata)) = stated.next() else { return Ok(None) };
+    if let Some((path, _)) = without.first() {
+        let (path, others) = (path.display(), without.len() - 1);
+        let (more, state, its) = match others {
+            0 => (String::new(), "states", "its"),
+            _ => (format!(" and {others} others"), "state", "their"),
+        };
+        notes.push(format!(
+            "{path}{more} {state} no NODATA: {its} cells of {nodata} count as NODATA, which they are in {first}; \
+             `gdalwarp -dstnodata VALUE` gives {first} another"
+        ));
+    }
     if let Some((other, value)) = stated.find(|(_, value)| *value != nodata) {
         bail!(
             "{first} has the NODATA {nodata}, {other} {value}: `gdalwarp -dstnodata {nodata}` gives {other} the same, and --nodata VALUE \

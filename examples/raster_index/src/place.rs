@@ -19,9 +19,25 @@ pub struct Place {
     /// The geotransform of such a raster.
     pub transform: Option<[f64; 6]>,
     pub crs: Option<Crs>,
+    /// Whether it lies somewhere. An array lies nowhere: its grid is that of pixels.
+    pub is_placed: bool,
 }
 
 impl Place {
+    /// The place of a grid for which an index or a plan keeps this transform: [`Place::kept_transform`].
+    pub fn new(grid: GridSpec, transform: Option<[f64; 6]>, crs: Option<Crs>) -> Self {
+        let is_placed = transform.is_some() || !is_of_pixels(&grid) || crs.is_some();
+        let transform = transform.filter(|transform| *transform != grid.geotransform());
+        Self { grid, transform, crs, is_placed }
+    }
+
+    /// The geotransform, if the grid alone does not say where the raster lies: cells are not squares, or the raster lies
+    /// where the grid of an array would.
+    pub fn kept_transform(&self) -> Option<[f64; 6]> {
+        let is_like_array = self.is_placed && is_of_pixels(&self.grid);
+        self.transform.or_else(|| is_like_array.then(|| self.grid.geotransform()))
+    }
+
     /// The place of cells that an index keeps.
     ///
     /// # Errors
@@ -31,13 +47,13 @@ impl Place {
         let crs = system.map(|system| system.crs()).transpose();
         let crs =
             crs.with_context(|| format!("{}: its reference system is invalid", path.display()))?;
-        Ok(Self { grid: *tree.grid(), transform, crs })
+        Ok(Self::new(*tree.grid(), transform, crs))
     }
 
     /// What an index keeps of it beside the cells; a note says where the system has no form that gives it back.
     pub fn kept(&self, notes: &mut Vec<String>) -> Option<String> {
         let system = self.crs.as_ref().and_then(|crs| systems::kept_or_noted(crs, notes));
-        Kept { system, transform: self.transform }.text()
+        Kept { system, transform: self.kept_transform() }.text()
     }
 
     /// GDAL's geotransform.
@@ -80,12 +96,11 @@ impl Place {
         let most = |all: [f64; 4]| all.into_iter().fold(f64::NEG_INFINITY, f64::max);
         Bounds { min_x: least(xs), min_y: least(ys), max_x: most(xs), max_y: most(ys) }
     }
+}
 
-    /// Whether nothing says where it lies.
-    fn is_nowhere(&self) -> bool {
-        let GridSpec { width, height, .. } = self.grid;
-        self.transform.is_none() && self.grid == GridSpec::of_pixels(width, height)
-    }
+/// Whether a grid is that of an array, which lies nowhere.
+fn is_of_pixels(grid: &GridSpec) -> bool {
+    *grid == GridSpec::of_pixels(grid.width, grid.height)
 }
 
 impl fmt::Display for Place {
@@ -124,10 +139,11 @@ pub fn place(
         let farthest = (down + size).abs() * f64::from(height);
         if size > 0.0 && farthest <= 1e-3 * size {
             let grid = GridSpec::new(left, top, size, width, height)?;
-            return Ok(Place { grid, transform: None, crs });
+            return Ok(Place { grid, transform: None, crs, is_placed: true });
         }
     }
-    Ok(Place { grid: GridSpec::of_pixels(width, height), transform, crs })
+    let is_placed = transform.is_some();
+    Ok(Place { grid: GridSpec::of_pixels(width, height), transform, crs, is_placed })
 }
 
 /// Where a raster that was read lies.
@@ -153,7 +169,8 @@ pub fn place_of_all(places: &[(&Path, &Place)]) -> Result<Place> {
         }
         let grids: Vec<GridSpec> = places.iter().map(|(_, place)| place.grid).collect();
         let (grid, _) = mosaic_places(&grids).map_err(|error| of_part(error, places))?;
-        return Ok(Place { grid, transform: None, crs });
+        let is_placed = places.iter().any(|(_, place)| place.is_placed);
+        return Ok(Place { grid, transform: None, crs, is_placed });
     };
     Ok(Place { crs, ..(*first).clone() })
 }
@@ -176,7 +193,7 @@ pub type Lying<'a> = (&'a Path, &'a Place);
 pub fn require_common_ground(first: Lying, second: Lying) -> Result<()> {
     let ((a, its), (b, place)) = (first, second);
     let sides = |place: &Place| (place.grid.width, place.grid.height);
-    if sides(its) == sides(place) || its.is_nowhere() || place.is_nowhere() {
+    if sides(its) == sides(place) || !its.is_placed || !place.is_placed {
         return require_same_place(first, second);
     }
     systems::require_same((a, its.crs.as_ref()), (b, place.crs.as_ref()))?;
@@ -225,7 +242,7 @@ pub fn require_same_place(first: Lying, second: Lying) -> Result<()> {
     };
     let is_there = [(0, 0), (width, 0), (0, height)].into_iter().all(is_near);
     ensure!(
-        is_there || place.is_nowhere() || its.is_nowhere(),
+        is_there || !place.is_placed || !its.is_placed,
         "{b} has its {place}, but {a} has its {its}: they do not lie at the same place"
     );
     Ok(())

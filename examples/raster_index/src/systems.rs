@@ -38,8 +38,8 @@ pub fn kept_or_noted(crs: &Crs, notes: &mut Vec<String>) -> Option<System> {
     kept
 }
 
-/// What an index keeps as text: a system, and the geotransform of cells that are not squares. Without the latter it is
-/// the system alone.
+/// What an index keeps as text: a system, and the geotransform if the grid does not say where the raster lies. Without
+/// the latter it is the system alone.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Kept {

@@ -66,7 +66,7 @@ impl Rasters {
             inputs.push(Input::new(name(path)?).bounds(place.grid.bounds()).stamp(about));
             own.push(place);
         }
-        let nodata = nodata_of(args.nodata, stated.into_iter())?;
+        let nodata = nodata_of(args.nodata, stated.into_iter(), &mut notes)?;
         let check = |i: usize, cells: &str| check_values(kinds[i], nodata, cells);
         let cells = cells_of_all(&kinds, nodata, check)?;
         let lying: Vec<_> = paths.iter().map(PathBuf::as_path).zip(&own).collect();
@@ -120,7 +120,7 @@ fn divide(args: &PlanArgs, rasters: &Rasters) -> Result<Plan> {
     let (stated, bytes) = (rasters.stated, rasters.value_bytes);
     let recipe = Recipe::new(&rasters.how, places, stated, bytes)
         .system(system)
-        .transform(rasters.place.transform)
+        .transform(rasters.place.kept_transform())
         .unpacking(rasters.unpacking);
     let sizes = recipe.sizes();
     let models = (sizes.model(), sizes.on_device());

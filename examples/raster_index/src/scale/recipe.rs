@@ -34,7 +34,7 @@ pub struct Recipe {
     value_bytes: u64,
     /// The reference system of the whole.
     system: Option<System>,
-    /// Its geotransform, where its cells are not squares.
+    /// Its geotransform, if its grid does not say where it lies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     transform: Option<[f64; 6]>,
     /// The most bytes that reading takes beside the values.
@@ -62,7 +62,7 @@ impl Recipe {
         Self { system, ..self }
     }
 
-    /// Sets the geotransform of cells that are not squares.
+    /// Sets the geotransform of a raster whose grid does not say where it lies.
     pub fn transform(self, transform: Option<[f64; 6]>) -> Self {
         Self { transform, ..self }
     }
@@ -75,7 +75,7 @@ impl Recipe {
     /// The place of the whole raster, as a grid.
     pub fn place(&self, grid: GridSpec) -> Result<Place> {
         let crs = self.system.as_ref().map(System::crs).transpose()?;
-        Ok(Place { grid, transform: self.transform, crs })
+        Ok(Place::new(grid, self.transform, crs))
     }
 
     /// How the index is built.

@@ -112,6 +112,68 @@ fn rasters_of_other_systems_or_places_are_refused_by_name() {
 }
 
 #[test]
+fn a_raster_that_lies_where_the_grid_of_an_array_would_is_no_array() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let write = |name: &str, (left, bottom): (u32, u32)| {
+        let header =
+            format!("ncols 2\nnrows 1\nxllcorner {left}\nyllcorner {bottom}\ncellsize 1\n");
+        std::fs::write(path.join(name), header + "1 1\n").unwrap();
+    };
+    write("origin.asc", (0, 0));
+    write("away.asc", (40, 50));
+    write_npy(&path.join("array.npy"), &[1f32, 1.0], 2, 1).unwrap();
+    for name in ["origin.asc", "away.asc", "array.npy"] {
+        let index = Path::new(name).with_extension("ccq");
+        PROGRAM.succeeds(path, &["build", name, "-o", index.to_str().unwrap()]);
+    }
+    PROGRAM.succeeds(path, &["plan", "origin.asc", "-o", "plan.json"]);
+    PROGRAM.succeeds(path, &["run", "plan.json", "--all"]);
+    PROGRAM.succeeds(path, &["merge", "plan.json", "-o", "tiled.ccq"]);
+    let [tiled, whole] = ["tiled.ccq", "origin.ccq"].map(|name| std::fs::read(path.join(name)));
+    assert!(tiled.unwrap() == whole.unwrap());
+    for (first, other, raster) in
+        [("origin.ccq", "away.ccq", "away.asc"), ("away.ccq", "origin.ccq", "origin.asc")]
+    {
+        let words = "they do not lie at the same place";
+        PROGRAM.fails(path, &["query", first, "--and", other, "1,2"], &[words]);
+        PROGRAM.fails(path, &["query", first, "--raster", raster, "--range", "1,2"], &[words]);
+        PROGRAM.succeeds(path, &["query", first, "--and", "array.ccq", "1,2"]);
+    }
+}
+
+#[test]
+fn all_indices_of_a_query_lie_on_the_same_ground() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let write = |name: &str, size: u32, (left, top): (f64, f64), cell: f64, crs: Option<&str>| {
+        let mut place = Georeference::north_up((left, top), (cell, cell));
+        place.crs = crs.map(|code| Crs::parse(code).unwrap());
+        let values = vec![1f32; (size * size) as usize];
+        let cells = Cells::Values { values: &values, nodata: -9.0 };
+        let file = path.join(name);
+        write_tiff(&file, &place, (size, size), cells, &TiffOptions::default()).unwrap();
+        let index = Path::new(name).with_extension("ccq");
+        PROGRAM.succeeds(path, &["build", name, "-o", index.to_str().unwrap()]);
+    };
+    write("large.tif", 1, (100.0, 110.0), 10.0, None);
+    write("west.tif", 2, (100.0, 110.0), 1.0, None);
+    write("east.tif", 2, (105.0, 110.0), 1.0, None);
+    write("coarse.tif", 2, (100.0, 110.0), 2.0, None);
+    write("north.tif", 2, (100.0, 110.0), 1.0, Some("EPSG:32631"));
+    write("other.tif", 2, (100.0, 110.0), 1.0, Some("EPSG:32632"));
+    let query = |a, b| ["query", "large.ccq", "--and", a, "1,2", "--and", b, "1,2"];
+    for (a, b, words) in [
+        ("west.ccq", "east.ccq", "they do not lie at the same place"),
+        ("west.ccq", "coarse.ccq", "they do not lie at the same place"),
+        ("north.ccq", "other.ccq", "other.ccq is in EPSG:32632, but north.ccq is in EPSG:32631"),
+    ] {
+        PROGRAM.fails(path, &query(a, b), &[words]);
+    }
+    PROGRAM.succeeds(path, &query("west.ccq", "north.ccq"));
+}
+
+#[test]
 fn indices_of_other_cell_sizes_are_asked_together() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path();

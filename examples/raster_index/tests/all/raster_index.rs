@@ -249,6 +249,25 @@ fn rasters_beside_each_other_have_one_nodata() {
     }
 }
 
+#[test]
+fn the_nodata_of_one_raster_counts_in_those_that_state_none_and_a_note_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let header = |left: u32, nodata: &str| {
+        format!("ncols 2\nnrows 1\nxllcorner {left}\nyllcorner 100\ncellsize 1\n{nodata}")
+    };
+    std::fs::write(path.join("a.asc"), header(100, "NODATA_value 3\n") + "1 3\n").unwrap();
+    std::fs::write(path.join("b.asc"), header(102, "") + "3 4\n").unwrap();
+    let words = "b.asc states no NODATA: its cells of 3 count as NODATA, which they are in a.asc";
+    for (command, out) in [("build", "x.ccq"), ("plan", "x.json")] {
+        let both = [command, "a.asc", "b.asc", "-o", out, "--overwrite"];
+        assert!(succeeds(path, &both).contains(words));
+        let report = succeeds(path, &[&both[..], &["--nodata", "3"]].concat());
+        assert!(!report.contains("states no NODATA"), "{report}");
+    }
+    assert_eq!(cells_found(path, &["a.asc", "b.asc"], &[]), 2);
+}
+
 /// The number of cells that a query finds in the index of a raster that was built so.
 fn cells_found(folder: &Path, build: &[&str], query: &[&str]) -> u64 {
     let start = ["build", "-o", "x.ccq", "--overwrite", "--device", "cpu"];

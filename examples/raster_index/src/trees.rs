@@ -11,6 +11,7 @@ use ccq_tree::{
 };
 use geo_io::{Number, Output};
 use gpu_core::{GridSpec, GridView, On};
+use programs::scale::MAX_MAPPED;
 
 use crate::cells::cell_bytes;
 use crate::numbers::at_least;
@@ -340,7 +341,8 @@ pub unsafe fn write_merged(
     if how.is_coded() {
         return of_name!(&how.cells[..], T => {
             // SAFETY: passed on to the caller.
-            let trees = checked(tiles, check, |path| Ok(unsafe { CodedTree::<T>::map(path) }?))?;
+            let map = |path: &Path| Ok(unsafe { CodedTree::<T>::map(path) }?);
+            let trees = checked(tiles, check, map, |path| Ok(CodedTree::read(path)?))?;
             let forest = CodedForest::of_trees(grid, side, trees)?;
             let merged = forest.merged()?.in_system(system);
             Ok(geo_io::write_file(output, |file| merged.write_to(file))?)
@@ -348,7 +350,8 @@ pub unsafe fn write_merged(
     }
     of_cells!(&how.cells[..], T => {
         // SAFETY: passed on to the caller.
-        let trees = checked(tiles, check, |path| Ok(unsafe { Tree::<T>::map(path) }?))?;
+        let map = |path: &Path| Ok(unsafe { Tree::<T>::map(path) }?);
+        let trees = checked(tiles, check, map, |path| Ok(Tree::read(path)?))?;
         let forest = Forest::of_trees(grid, side, trees)?;
         let merged = forest.merged()?.in_system(system);
         Ok(geo_io::write_file(output, |file| merged.write_to(file))?)
@@ -359,10 +362,11 @@ pub unsafe fn write_merged(
 fn checked<I: Index>(
     tiles: &[PathBuf],
     check: &dyn Fn(usize, &dyn Index) -> Result<()>,
-    open: impl Fn(&Path) -> Result<I>,
+    map: impl Fn(&Path) -> Result<I>,
+    read: impl Fn(&Path) -> Result<I>,
 ) -> Result<Vec<I>> {
     let one = |(number, path): (usize, &PathBuf)| {
-        let tree = open(path)?;
+        let tree = if number < MAX_MAPPED { map(path)? } else { read(path)? };
         check(number, &tree)?;
         Ok(tree)
     };

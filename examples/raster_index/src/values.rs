@@ -1,6 +1,6 @@
 //! The values of rasters, of any type that indices have.
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use ccq_tree::{Condition, Number as _, Summed, Window, mosaic, mosaic_fill, quantile_boundaries};
 use geo_io::{Number, SampleType};
 use gpu_core::{GridSpec, GridView, host_memory};
@@ -131,7 +131,9 @@ impl Values {
         (grid, places): (&GridSpec, &[Window]),
     ) -> Result<Self> {
         let nodata = nodata.map(bound);
-        Ok(of_name!(cells, T => T::any(vec![mosaic_fill(grid, places, nodata)?])))
+        Ok(
+            of_name!(cells, T => T::any(vec![mosaic_fill(grid, places, nodata).map_err(with_option)?])),
+        )
     }
 
     /// The value of a cell.
@@ -182,7 +184,7 @@ impl Values {
             let own = own.collect::<Result<Vec<_>>>()?;
             let views = own.iter().map(|(values, grid)| GridView::new(values, *grid));
             let views = views.collect::<Result<Vec<_>, _>>()?;
-            let whole = mosaic::<T>(&views, nodata.map(bound))?;
+            let whole = mosaic::<T>(&views, nodata.map(bound)).map_err(with_option)?;
             let grid = *whole.grid();
             (T::any(whole.into_values()), grid)
         }))
@@ -208,5 +210,13 @@ impl Values {
         grid: GridSpec,
     ) -> Result<Condition<'a>> {
         Ok(of_each!(self, values, T => condition.raster(GridView::new(values, grid)?)))
+    }
+}
+
+/// An error of a mosaic, with the option that mends it.
+fn with_option(error: ccq_tree::Error) -> anyhow::Error {
+    match error {
+        ccq_tree::Error::Gap { .. } => anyhow!("{error}, by --nodata"),
+        other => other.into(),
     }
 }

@@ -85,12 +85,7 @@ impl Sites {
             return Ok(sites);
         };
         if geo_io::has_features(path)? {
-            ensure!(
-                args.ids.is_none(),
-                "--ids needs points, but {} has lines or polygons",
-                path.display()
-            );
-            return shapes::read(path, latitude, report);
+            return shapes::read(path, latitude, args.ids.is_some(), report);
         }
         let columns = args.columns.names();
         // Every row is a site, whatever a column of classes says: a site's number is its row.
@@ -279,28 +274,32 @@ fn write_ids(args: &Args, grid: Grid, sites: &Sites, progress: &dyn Progress) ->
     let key = args.cell_column.as_str();
     let ids = match &args.cells {
         Some(path) => grid.read(path, key)?,
-        None => grid.ids()?,
+        None => grid.ids().context("--ids: --cells takes some cells of a level instead of all")?,
     };
     let centres = ids.iter().map(|&id| grid.centre(id)).collect::<Result<Vec<_>>>()?;
     let x: Vec<f64> = centres.iter().map(|centre| centre[0]).collect();
     let y: Vec<f64> = centres.iter().map(|centre| sites.latitude.on_sphere(centre[1])).collect();
-    let latitudes = sites.latitudes_on_sphere();
-    let all = Points::new(&sites.x, &latitudes);
+    let numbers: Vec<u32> = (0..sites.x.len() as u32).filter(|&i| sites.has(i as usize)).collect();
+    let (longitudes, latitudes) = (&sites.x, sites.latitudes_on_sphere());
+    let [own_x, own_y] = [longitudes, &latitudes]
+        .map(|column| numbers.iter().map(|&i| column[i as usize]).collect::<Vec<_>>());
+    let all = Points::new(&own_x, &own_y);
     let found = sphere_qtm::nearest_sites(&all, &Points::new(&x, &y), 1, progress)?;
+    let nearest = found.sites.iter().map(|&site| numbers[site as usize]);
     // The radius of the sphere with the Earth's area.
     let radius = 1e3 * SQUARE_KILOMETRES.sqrt();
-    let nearest = found.sites.iter().zip(found.distances.iter().map(|distance| distance * radius));
+    let nearest = nearest.zip(found.distances.iter().map(|distance| distance * radius));
     let rows = ids.iter().zip(nearest);
     let output = args.to(&args.output);
     if ending(&args.output) == "csv" {
-        let text = |(&id, (site, metres)): (&u64, (&u32, f64))| {
+        let text = |(&id, (site, metres)): (&u64, (u32, f64))| {
             format!("{},{site},{metres}", grid.text(id))
         };
         return Ok(geo_io::write_rows(output, &format!("{key},site,metres"), rows.map(text))?);
     }
     // The writer holds all rows, each with three properties by name.
     host_memory::require(ids.len() as u64 * 600)?;
-    let features = rows.zip(centres).map(|((&id, (&site, metres)), centre)| {
+    let features = rows.zip(centres).map(|((&id, (site, metres)), centre)| {
         let mut properties = Properties::default();
         match grid {
             Grid::Healpix(_) | Grid::HealpixNuniq(_) => properties.set(key, id),

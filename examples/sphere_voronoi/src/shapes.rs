@@ -9,11 +9,22 @@ use sphere_qtm::{Error, Latitude, LonLat, Shape, Shapes};
 
 use crate::{Sites, require_degrees_of};
 
-/// Reads the features of a file, and reports what it took from them.
-pub fn read(path: &Path, latitude: Latitude, report: &mut Report) -> Result<Sites> {
+/// Reads the features of a file, and reports what it took from them. With `needs_points` each must be one point.
+pub fn read(
+    path: &Path,
+    latitude: Latitude,
+    needs_points: bool,
+    report: &mut Report,
+) -> Result<Sites> {
     let Features { shapes, crs, properties, notes, .. } = geo_io::read_features(path)?;
     notes.iter().for_each(|note| report.note(format_args!("{}: {note}", path.display())));
     require_degrees_of(path, crs.as_ref())?;
+    let is_point = |shape: &Feature| matches!(shape, Feature::Points(places) if places.len() == 1);
+    let other = shapes.iter().position(|shape| shape.as_ref().is_some_and(|one| !is_point(one)));
+    if let Some(feature) = other.filter(|_| needs_points) {
+        let path = path.display();
+        bail!("--ids needs points, but feature {feature} of {path} is not one point");
+    }
     let taken = sites(&shapes, latitude).with_context(|| path.display().to_string())?;
     let sites = Sites { properties, ..taken };
     report.line("input", format_args!("{}: {} features", path.display(), shapes.len()));

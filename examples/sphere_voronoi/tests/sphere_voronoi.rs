@@ -527,9 +527,39 @@ fn cells_of_other_grids_have_the_site_nearest_to_their_centres() {
             &["sites.csv", "--ids", "h3:3", "-o", "x.tif"],
             "x.tif: with --ids the name must end in .csv or .parquet",
         ),
-        (&["sites.csv", "--ids", "healpix:29", "-o", "x.csv"], "memory"),
+        (&["sites.csv", "--ids", "healpix:29", "-o", "x.csv"], "--ids: --cells takes some cells"),
     ] {
         PROGRAM.fails(folder.path(), arguments, &[words]);
+    }
+}
+
+#[test]
+fn points_of_features_have_ids_as_those_of_a_table() {
+    let folder = with_sites();
+    let sites = [[116.4, 39.9], [-0.1, 51.5], [-78.5, -0.2], [180.0, -17.0]];
+    let mut features: Vec<String> = sites
+        .iter()
+        .map(|[x, y]| format!(r#"{{"type":"Point","coordinates":[{x},{y}]}}"#))
+        .collect();
+    // No site.
+    features.insert(1, "null".to_owned());
+    let feature = |geometry: &String| {
+        format!(r#"{{"type":"Feature","properties":{{}},"geometry":{geometry}}}"#)
+    };
+    let features: Vec<String> = features.iter().map(feature).collect();
+    let text = format!(r#"{{"type":"FeatureCollection","features":[{}]}}"#, features.join(","));
+    std::fs::write(folder.path().join("sites.geojson"), text).unwrap();
+    let tables = ["sites.csv", "sites.geojson"].map(|name| {
+        let more = [name, "--ids", "h3:1", "-o", "ids.csv", "--overwrite", "--device", "cpu"];
+        PROGRAM.succeeds(folder.path(), &more);
+        std::fs::read_to_string(folder.path().join("ids.csv")).unwrap()
+    });
+    for (row, other) in tables[0].lines().zip(tables[1].lines()).skip(1) {
+        let [mut own, other] = [row, other].map(|row| row.split(',').collect::<Vec<_>>());
+        let number = own[1].parse::<u32>().unwrap();
+        let number = (number + u32::from(number > 0)).to_string();
+        own[1] = &number;
+        assert_eq!(own, other);
     }
     let shapes = r#"{"type":"Feature","properties":{},"geometry":{"type":"LineString","coordinates":[[0,0],[10,5]]}}"#;
     std::fs::write(folder.path().join("line.geojson"), shapes).unwrap();

@@ -10,7 +10,7 @@ use crate::{Error, Result, stream};
 /// What the numbers of an object or a list are.
 #[derive(Clone, Copy, PartialEq)]
 enum Numbers {
-    /// Those of a feature or a geometry itself.
+    /// The numbers of a feature or a geometry itself.
     Own,
     /// Coordinates, which are floats.
     Places,

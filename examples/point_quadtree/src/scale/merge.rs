@@ -23,8 +23,11 @@ pub fn merge(args: &MergeArgs) -> Result<()> {
     let tiles = planned.plan.tiles().len();
     let trees = stages.run("look", |_| {
         require_all(&planned)?;
-        let trees = (0..tiles).map(|number| tile::open(&planned, number));
-        Ok::<_, anyhow::Error>(trees.collect::<Result<Vec<_>>>()?.concat())
+        let mut trees = Vec::new();
+        for number in 0..tiles {
+            trees.extend(tile::open(&planned, number, trees.len())?);
+        }
+        Ok::<_, anyhow::Error>(trees)
     })?;
     let parts: Vec<Part> =
         trees.iter().map(|(cell, tree)| Part::new(tree, cell.level, cell.code)).collect();

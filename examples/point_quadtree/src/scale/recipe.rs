@@ -152,7 +152,7 @@ impl scale::Recipe for Recipe {
     }
 
     fn is_whole(planned: &Planned, number: usize) -> bool {
-        tile::open(planned, number).is_ok()
+        tile::open(planned, number, 0).is_ok()
     }
 
     fn read(planned: &Planned, tile: &Tile, progress: &dyn Progress) -> Result<tile::Read> {

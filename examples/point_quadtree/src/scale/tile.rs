@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, anyhow, ensure};
 use geo_io::{Bins, Output};
 use gpu_core::{Bounds, Device, Points, Progress};
-use programs::scale::require_unchanged;
+use programs::scale::{MAX_MAPPED, require_unchanged};
 use quadtree_sort::{Cells, MAX_POINTS, Quadtree, Values, build};
 use tile_plan::Tile;
 
@@ -119,13 +119,16 @@ pub fn write(planned: &Planned, number: usize, trees: &[Quadtree]) -> Result<()>
     Ok(())
 }
 
-/// Opens the trees of a tile, which must be the plan's.
-pub fn open(planned: &Planned, number: usize) -> Result<Vec<(Cell, Quadtree)>> {
+/// Opens the trees of a tile, which must be the plan's. `before` is how many trees are open.
+pub fn open(planned: &Planned, number: usize, before: usize) -> Result<Vec<(Cell, Quadtree)>> {
     let (cells, threshold) = (planned.recipe.cells()?, planned.recipe.params().threshold);
-    let tree = |(cell, path): (Cell, std::path::PathBuf)| {
-        // SAFETY: only `run` writes a tile's file, under another name, then renames it, and never writes to it again.
-        // docs/guide/scale.md asks users not to change it.
-        let tree = unsafe { Quadtree::map(&path) }?;
+    let tree = |(i, (cell, path)): (usize, (Cell, std::path::PathBuf))| {
+        let tree = match before + i < MAX_MAPPED {
+            // SAFETY: only `run` writes a tile's file, under another name, then renames it, and never writes to it
+            // again. docs/guide/scale.md asks users not to change it.
+            true => unsafe { Quadtree::map(&path) }?,
+            false => Quadtree::open(&path)?,
+        };
         // The first or the last point shows that the points are of another cell; `join` checks all points.
         let place = |i: usize| Some((*tree.x().get(i)?, *tree.y().get(i)?));
         let mut ends = [0, tree.x().len().wrapping_sub(1)].into_iter().filter_map(place);
@@ -136,5 +139,5 @@ pub fn open(planned: &Planned, number: usize) -> Result<Vec<(Cell, Quadtree)>> {
         ensure!(is_its, "{} is not tile {number} of the plan", path.display());
         Ok((cell, tree))
     };
-    files(planned, number)?.into_iter().map(tree).collect()
+    files(planned, number)?.into_iter().enumerate().map(tree).collect()
 }

@@ -25,6 +25,9 @@ mod sums;
 mod surface;
 mod system;
 
+/// Files that a merge maps into memory. The others are read: Linux lets a process have 65,530 mappings.
+pub const MAX_MAPPED: usize = 60_000;
+
 pub use args::{BinArgs, BudgetArgs, MergeArgs, PointCommand, RunTileArgs};
 pub use bins::bin;
 pub use headers::{Headers, joined};

@@ -6,7 +6,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Error, Result, anyhow, ensure};
 use geo_io::{Existing, Georeference, Output, ZarrTiles};
 use gpu_core::files::folder_of;
 use tile_plan::{Plan, Tile};
@@ -34,7 +34,14 @@ impl StoreArgs {
         let Some(path) = &self.zarr else { return Ok(None) };
         Format::of("--zarr", path, &[Format::Zarr])?;
         let output = Output { path, existing: Existing::Refuse };
-        geo_io::check_output(output).with_context(|| format!("--zarr {}", path.display()))?;
+        geo_io::check_output(output).map_err(|error| match error {
+            // Its chunks are written by `run`, which replaces none.
+            geo_io::Error::Exists { .. } => anyhow!(
+                "--zarr {}: it exists already, and tiles go into a new store: remove it, or give another name",
+                path.display()
+            ),
+            other => Error::new(other).context(format!("--zarr {}", path.display())),
+        })?;
         let name = path.file_name().context("--zarr does not name a folder")?;
         let place = folder_of(path).canonicalize()?.join(name);
         let name = place.to_str().map(str::to_owned);

@@ -266,6 +266,11 @@ fn the_nodata_of_one_raster_counts_in_those_that_state_none_and_a_note_says_so()
         assert!(!report.contains("states no NODATA"), "{report}");
     }
     assert_eq!(cells_found(path, &["a.asc", "b.asc"], &[]), 2);
+    std::fs::write(path.join("c.asc"), header(106, "") + "1 4\n").unwrap();
+    for (command, out) in [("build", "x.ccq"), ("plan", "x.json")] {
+        let gap = [command, "b.asc", "c.asc", "-o", out, "--overwrite"];
+        fails(path, &gap, &["2 cells of the mosaic lie in no raster", "by --nodata"]);
+    }
 }
 
 /// The number of cells that a query finds in the index of a raster that was built so.

@@ -126,15 +126,7 @@ fn made(args: &BuildArgs) -> Result<(Raster, Place)> {
     let values = ArrayData::I16(sample::landscape(side, args.seed).into_values());
     let (georeference, nodata, notes) = (None, None, Vec::new());
     let raster = Raster { width, height, values, georeference, nodata, notes };
-    Ok((
-        raster,
-        Place {
-            grid: GridSpec::of_pixels(side, side),
-            transform: None,
-            crs: None,
-            is_placed: false,
-        },
-    ))
+    Ok((raster, Place::new(GridSpec::of_pixels(side, side), None, None)))
 }
 
 /// Returns the NODATA of rasters beside each other: the user's, or else the one that rasters state. A note names a raster

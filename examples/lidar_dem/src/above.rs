@@ -10,6 +10,7 @@ use anyhow::{Result, anyhow, bail, ensure};
 use geo_io::{Crs, ValuesFile};
 use gpu_core::{Bounds, GridSpec, parallel};
 
+use crate::beside::Stated;
 use crate::lattice::Lattice;
 
 /// How near to a centre a place is on it, in cells of the ground.
@@ -50,6 +51,11 @@ impl Floor {
         );
         let (crs, place) = (place.crs.clone(), [left, across, top, -down]);
         Ok(Self { path: path.to_owned(), file, place, crs })
+    }
+
+    /// The file and its system.
+    pub fn stated(&self) -> Stated<'_> {
+        ("--above", &self.path, self.crs.as_ref())
     }
 
     /// Compares the coordinate system of the points with the ground's; returns what the user should know.

@@ -18,6 +18,29 @@ pub struct Beside<'a> {
     pub notes: &'a [String],
 }
 
+/// An option's file beside the points, and the system that it states.
+pub type Stated<'a> = (&'static str, &'a Path, Option<&'a Crs>);
+
+/// Refuses files beside the points that state different systems: the points may name none to compare them with.
+///
+/// # Errors
+/// Two of the systems differ.
+pub fn require_one_system(files: &[Stated]) -> Result<()> {
+    let mut stated = files.iter().filter_map(|&(option, path, crs)| Some((option, path, crs?)));
+    let Some((first, one, its)) = stated.next() else { return Ok(()) };
+    for (option, path, own) in stated {
+        if let Err(difference) = own.compare(its) {
+            bail!(
+                "{option} {} is in {own}, {first} {} is in {its} ({difference}): project one of them, as by ogr2ogr or \
+                 gdalwarp -t_srs",
+                path.display(),
+                one.display()
+            );
+        }
+    }
+    Ok(())
+}
+
 impl Beside<'_> {
     /// Compares the system with the points', and gives notes; `meets` says whether a line or polygon reaches the
     /// points. GeoJSON that states no system has longitudes and latitudes (RFC 7946), unless it lies among the points.

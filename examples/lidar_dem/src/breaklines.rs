@@ -14,7 +14,7 @@ use nni_grid::Duplicates;
 use programs::cloud::Cloud;
 use programs::ground::Ground;
 
-use crate::beside::Beside;
+use crate::beside::{Beside, Stated};
 use crate::triangles::heights_of_sites;
 
 /// The lines of a file.
@@ -48,6 +48,11 @@ impl Breaklines {
         let file = geo_io::read_lines(path).context("--breaklines")?;
         ensure!(!file.lines.is_empty(), "--breaklines {} has no lines", path.display());
         Ok(Self { path: path.to_owned(), file })
+    }
+
+    /// The file and its system.
+    pub fn stated(&self) -> Stated<'_> {
+        ("--breaklines", &self.path, self.file.crs.as_ref())
     }
 
     /// Adds sites to points, behind them, so that no triangle crosses a line. Heights come from the line. If it has

@@ -44,6 +44,7 @@ use above::Floor;
 use args::{Args, CommandLine};
 use asked::Asked;
 use bands::{Made, Ranges, interpolated};
+use beside::require_one_system;
 use breaklines::{Added, Breaklines};
 use dsm::WholeCells;
 use extent::{Extents, Wanted};
@@ -66,6 +67,9 @@ fn run(args: &Args) -> Result<()> {
     let surface = args.surface.clone();
     let lines = args.surface.breaklines.as_deref().map(Breaklines::read).transpose()?;
     let area = args.surface.within.as_deref().map(Area::read).transpose()?;
+    let beside = [lines.as_ref().map(Breaklines::stated), area.as_ref().map(Area::stated)];
+    let beside = beside.into_iter().chain([floor.as_ref().map(Floor::stated)]).flatten();
+    require_one_system(&beside.collect::<Vec<_>>())?;
     let opening = Opening::begin_with(args.run.device, move |device| load(device, &surface));
     let mut stages = Stages::new(args.run.quiet);
     let mut report = Report::default();

@@ -7,7 +7,7 @@ use geo_io::{Crs, Features, Polygons};
 use gpu_core::{Bounds, GridSpec};
 use programs::ground::Ground;
 
-use crate::beside::Beside;
+use crate::beside::{Beside, Stated};
 use crate::lattice::Lattice;
 
 /// The polygons of a file.
@@ -34,6 +34,11 @@ impl Area {
         ensure!(!polygons.is_empty(), "--within {} has no polygons", path.display());
         let (path, outside) = (path.to_owned(), outside.first().copied());
         Ok(Self { path, polygons, crs, outside, notes })
+    }
+
+    /// The file and its system.
+    pub fn stated(&self) -> Stated<'_> {
+        ("--within", &self.path, self.crs.as_ref())
     }
 
     /// Compares the polygons' system with the cells' system; returns notes.

@@ -12,8 +12,10 @@ use programs::scale::{
 use programs::units;
 use tile_plan::{Plan, Reach};
 
+use crate::above::Floor;
 use crate::args::PlanArgs;
 use crate::asked::Asked;
+use crate::beside::require_one_system;
 use crate::extent::{self, FARTHEST, too_large};
 use crate::lattice::Lattice;
 use crate::scale::needs::Kind;
@@ -40,14 +42,18 @@ pub fn plan(args: &PlanArgs) -> Result<()> {
     let mut headers = planning.stages.run("headers", |_| -> Result<Headers> {
         let mut headers = Headers::read(&files.paths, (&args.points, &columns), is_ordered)?;
         headers.crs = asked.crs(headers.crs.take())?;
-        if let Some(floor) = args.surface.floor()? {
+        let floor = args.surface.floor()?;
+        let area = args.surface.within.as_deref().map(Area::read).transpose()?;
+        let beside = [floor.as_ref().map(Floor::stated), area.as_ref().map(Area::stated)];
+        require_one_system(&beside.into_iter().flatten().collect::<Vec<_>>())?;
+        if let Some(floor) = floor {
             let (grid, _) = grid(&asked, &headers)?;
             headers.notes.extend(floor.notes(headers.crs.as_ref())?);
             floor.require_overlap(&grid)?;
         }
-        if let Some(path) = &args.surface.within {
+        if let Some(area) = area {
             let (grid, _) = grid(&asked, &headers)?;
-            headers.notes.extend(Area::read(path)?.notes(headers.crs.as_ref(), &grid)?);
+            headers.notes.extend(area.notes(headers.crs.as_ref(), &grid)?);
         }
         Ok(headers)
     })?;

@@ -227,7 +227,15 @@ fn what_is_no_ground_is_named() {
     write_tiff(&at("turned.tif"), &turned, (2, 2), cells, &TiffOptions::default()).unwrap();
     let far = Georeference { transform: [900.0, 1.0, 0.0, 9.0, 0.0, -1.0], crs: None };
     write_tiff(&at("far.tif"), &far, (2, 2), cells, &TiffOptions::default()).unwrap();
-    let cases: [(&[&str], &[&str]); 7] = [
+    let area = r#"{"type": "Polygon", "coordinates": [[[1, 2], [9, 9], [1, 9], [1, 2]]],
+        "crs": {"type": "name", "properties": {"name": "EPSG:26910"}}}"#;
+    std::fs::write(at("area.geojson"), area).unwrap();
+    let cases: [(&[&str], &[&str]); 8] = [
+        (
+            // The points name no system.
+            &["--above", "g.tif", "--within", "area.geojson"],
+            &["--above g.tif is in EPSG:26911", "--within area.geojson is in EPSG:26910"],
+        ),
         (
             &["--above", "far.tif", BOUNDS],
             &["--above far.tif: it lies in 900 7 to 902 9, and the result in 0 0 to 40 40"],

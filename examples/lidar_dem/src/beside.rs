@@ -4,6 +4,7 @@ use std::path::Path;
 
 use anyhow::{Result, bail, ensure};
 use geo_io::Crs;
+use programs::systems::require_same_if_stated;
 
 /// A file with lines or polygons.
 pub struct Beside<'a> {
@@ -26,19 +27,14 @@ pub type Stated<'a> = (&'static str, &'a Path, Option<&'a Crs>);
 /// # Errors
 /// Two of the systems differ.
 pub fn require_one_system(files: &[Stated]) -> Result<()> {
-    let mut stated = files.iter().filter_map(|&(option, path, crs)| Some((option, path, crs?)));
-    let Some((first, one, its)) = stated.next() else { return Ok(()) };
-    for (option, path, own) in stated {
-        if let Err(difference) = own.compare(its) {
-            bail!(
-                "{option} {} is in {own}, {first} {} is in {its} ({difference}): project one of them, as by ogr2ogr or \
-                 gdalwarp -t_srs",
-                path.display(),
-                one.display()
-            );
-        }
-    }
-    Ok(())
+    let stated = files.iter().filter(|(_, _, crs)| crs.is_some());
+    let named = stated.map(|(option, path, crs)| (format!("{option} {}", path.display()), *crs));
+    let named: Vec<_> = named.collect();
+    let Some(((first, its), others)) = named.split_first() else { return Ok(()) };
+    let remedy = "project one of them, as by ogr2ogr or gdalwarp -t_srs";
+    others
+        .iter()
+        .try_for_each(|(other, own)| require_same_if_stated((first, *its), (other, *own), remedy))
 }
 
 impl Beside<'_> {

@@ -1,5 +1,6 @@
 //! The coordinate system that all inputs share.
 
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
@@ -112,6 +113,22 @@ pub fn require_same_crs(
         path.display(),
         name(other),
     )
+}
+
+/// Refuses two files, or options with their files, that both state a system and not the same; `remedy` says what to do.
+///
+/// # Errors
+/// The systems differ.
+pub fn require_same_if_stated(
+    (first, crs): (impl Display, Option<&Crs>),
+    (second, other): (impl Display, Option<&Crs>),
+    remedy: &str,
+) -> Result<()> {
+    let Some((crs, other)) = crs.zip(other) else { return Ok(()) };
+    match other.compare(crs) {
+        Ok(_) => Ok(()),
+        Err(why) => bail!("{second} is in {other}, but {first} is in {crs} ({why}): {remedy}"),
+    }
 }
 
 fn name(crs: Option<&Crs>) -> String {

@@ -2,20 +2,16 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use geo_io::Crs;
 use programs::scale::System;
+use programs::systems::require_same_if_stated;
 use serde::{Deserialize, Serialize};
 
 /// Refuses two of which both have a system, and not the same.
 pub fn require_same(a: (&Path, Option<&Crs>), b: (&Path, Option<&Crs>)) -> Result<()> {
-    let ((a, Some(of_a)), (b, Some(of_b))) = (a, b) else { return Ok(()) };
-    let Err(why) = of_a.compare(of_b) else { return Ok(()) };
-    let (a, b) = (a.display(), b.display());
-    bail!(
-        "{b} is in {of_b}, but {a} is in {of_a} ({why}): `gdalwarp -t_srs` converts a raster to \
-         the other's system"
-    )
+    let remedy = "`gdalwarp -t_srs` converts a raster to the other's system";
+    require_same_if_stated((a.0.display(), a.1), (b.0.display(), b.1), remedy)
 }
 
 /// The system of rasters that lie beside each other: the first that one of them states.

@@ -131,9 +131,10 @@ impl Values {
         (grid, places): (&GridSpec, &[Window]),
     ) -> Result<Self> {
         let nodata = nodata.map(bound);
-        Ok(
-            of_name!(cells, T => T::any(vec![mosaic_fill(grid, places, nodata).map_err(with_option)?])),
-        )
+        Ok(of_name!(cells, T => {
+            let fill = mosaic_fill(grid, places, nodata).map_err(with_option)?;
+            T::any(vec![fill])
+        }))
     }
 
     /// The value of a cell.

@@ -38,6 +38,9 @@ pub const MAX_CONDITIONS: usize = 8;
 /// A condition on one raster: its value lies in a range, or is any value. It may hold the raster itself, which a range
 /// that cuts through bins needs.
 ///
+/// If the grids of two trees have equally many columns and rows, a search takes their cells for the same cells, even if
+/// the grids lie in different places. The caller must compare the places.
+///
 /// ```
 /// use ccq_tree::{Condition, Params, Query, build, count};
 /// use gpu_core::{Device, Grid, GridSpec};

@@ -43,17 +43,17 @@ pub struct Targets<'a, T> {
 /// The tree is whole, and has points. The places' columns have `count` elements, and so has their order, a permutation;
 /// `indices` and `distances` have `k` for each.
 #[kernel(block = BLOCK, shared = <L as Lists>::SHARED, key: u32 = <L as Lists>::MAX, instances(
-    f32_8: <f32, UpTo<8, 9>>, resident = 16, spills = 300;
-    f32_12: <f32, UpTo<12, 13>>, resident = 16, spills = 300;
+    f32_8: <f32, UpTo<8, 9>>, resident = 18, spills = 300;
+    f32_12: <f32, UpTo<12, 13>>, resident = 18, spills = 300;
     f32_16: <f32, UpTo<16, 17>>, resident = 16, spills = 300;
-    f32_32: <f32, UpTo<32, 33>>, resident = 8, spills = 200;
-    f32_64: <f32, UpTo<64, 65>>, resident = 5, spills = 300;
+    f32_32: <f32, UpTo<32, 33>>, resident = 10, spills = 200;
+    f32_64: <f32, UpTo<64, 65>>, resident = 8, spills = 300;
     f32_many: <f32, Many>;
-    f64_8: <f64, UpTo<8, 9>>, resident = 16, spills = 300;
-    f64_12: <f64, UpTo<12, 13>>, resident = 16, spills = 300;
+    f64_8: <f64, UpTo<8, 9>>, resident = 18, spills = 300;
+    f64_12: <f64, UpTo<12, 13>>, resident = 18, spills = 300;
     f64_16: <f64, UpTo<16, 17>>, resident = 16, spills = 300;
-    f64_32: <f64, UpTo<32, 33>>, resident = 8, spills = 200;
-    f64_64: <f64, UpTo<64, 65>>, resident = 5, spills = 300;
+    f64_32: <f64, UpTo<32, 33>>, resident = 10, spills = 200;
+    f64_64: <f64, UpTo<64, 65>>, resident = 8, spills = 300;
     f64_many: <f64, Many>;
 ))]
 pub unsafe fn find_nearest<T: Place, L: Lists>(

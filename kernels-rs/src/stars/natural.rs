@@ -40,7 +40,8 @@
 //! # What it costs
 //!
 //! The triangles whose circles have the place inside, and those on the way. Finding a site in a star takes its length,
-//! from 17 neighbours on the logarithm. Nothing is stored, so any number of neighbours will do.
+//! from 17 neighbours on the logarithm. The walk stores nothing, so any number of neighbours will do. What does not
+//! depend on the place may be [stored with the stars](Stars::kite).
 
 use device_std::{math, vector};
 
@@ -70,6 +71,18 @@ pub trait Stars {
     fn neighbour(&self, at: u32) -> u32;
     /// Whether a site is on the hull.
     fn is_on_hull(&self, site: u32) -> bool;
+
+    /// The [`kite`] of a site in the triangle of a slot's neighbour and the next one: stored, or computed by `compute`.
+    #[inline(always)]
+    fn kite(&self, _slot: u32, compute: impl FnOnce() -> f64) -> f64 {
+        compute()
+    }
+
+    /// The slot of a site in the star of a slot's neighbour: stored, or found by `find`.
+    #[inline(always)]
+    fn twin<E>(&self, _slot: u32, find: impl FnOnce() -> Result<u32, E>) -> Result<u32, E> {
+        find()
+    }
 }
 
 /// How the shares of natural neighbours are defined.
@@ -301,7 +314,8 @@ impl<S: Stars, D: Decide> Query<'_, S, D> {
             if next == nearest {
                 return Ok(());
             }
-            slot = self.slot_of(next, site, self.stars.place(site))?;
+            let find = || self.slot_of(next, site, self.stars.place(site));
+            slot = self.stars.twin(run.end, find)?;
             (site, behind, here, carried) = (next, here, run.onward, of_next);
         }
     }
@@ -344,7 +358,7 @@ impl<S: Stars, D: Decide> Query<'_, S, D> {
             }
             let next_edge = Edge::to(way(from, there));
             if shares == Shares::Areas {
-                run.area += kite(&next_edge, &edge);
+                run.area += self.stars.kite(at, || kite(&next_edge, &edge));
             }
             (run.end, run.onward, edge, turn) = (at, next, next_edge, to_next.back());
         }
@@ -540,7 +554,7 @@ fn new_triangle(a: &Seen, b: &Seen, shares: Shares) -> [f64; 2] {
 
 /// The next slot of a star, around.
 #[inline(always)]
-fn after(slot: u32, [first, end]: [u32; 2]) -> u32 {
+pub fn after(slot: u32, [first, end]: [u32; 2]) -> u32 {
     if slot + 1 == end { first } else { slot + 1 }
 }
 

@@ -72,7 +72,8 @@ pub(crate) fn interpolate(
     if params.weights == Weights::SibsonC1 {
         sites.gradients = Some(stars.gradients(gpu, &sites)?);
     }
-    stars.cells(gpu, params, &sites, mask, tallies)
+    let half_edges = stars.measure_half_edges(gpu, params.weights)?;
+    stars.cells(gpu, params, (&sites, &half_edges), mask, tallies)
 }
 
 /// Makes the stars of points. Waits for the device.
@@ -248,6 +249,12 @@ struct Sites {
     count: u32,
 }
 
+/// What walks need of each half-edge, if they need it: see [`kernels::LinkedStars`].
+struct HalfEdges {
+    twins: Column<u32>,
+    kites: Column<f64>,
+}
+
 impl Sites {
     fn argument(&self) -> kernels::SiteValues<'_> {
         kernels::SiteValues {
@@ -266,6 +273,32 @@ impl Stars {
             starts: self.starts.input(),
             neighbours: self.neighbours.input(),
             sites: self.sites,
+        }
+    }
+
+    /// What walks need of each half-edge.
+    fn measure_half_edges(&self, gpu: &Gpu, weights: Weights) -> Result<HalfEdges> {
+        let (has_walks, has_areas) = match weights {
+            Weights::Sibson | Weights::SibsonC1 => (true, true),
+            Weights::Laplace => (true, false),
+            Weights::Linear => (false, false),
+        };
+        let len = self.neighbours.len();
+        // SAFETY: columns have the lengths that the kernel asks for; every element is written.
+        unsafe {
+            let mut twins = gpu.uninitialized::<u32>(if has_walks { len } else { 0 })?;
+            let mut kites = gpu.uninitialized::<f64>(if has_areas { len } else { 0 })?;
+            if has_walks {
+                let arguments = kernels::measure_half_edges::Args {
+                    stars: self.argument(),
+                    len: len as u32,
+                    twins: twins.output(),
+                    kites: has_areas.then(|| kites.output()),
+                };
+                let blocks = Blocks::for_each(&kernels::measure_half_edges, len as u64)?;
+                gpu.enqueue(kernels::measure_half_edges, blocks, arguments)?;
+            }
+            Ok(HalfEdges { twins, kites })
         }
     }
 
@@ -326,7 +359,7 @@ impl Stars {
         &self,
         gpu: &Gpu,
         params: &OnGrid,
-        sites: &Sites,
+        (sites, half_edges): (&Sites, &HalfEdges),
         mask: Option<Slice<'_, u8>>,
         tallies: Column<u64>,
     ) -> Result<Layers> {
@@ -350,7 +383,11 @@ impl Stars {
             let mut hard = gpu.uninitialized::<u32>(patches as usize)?;
             let cells = kernels::Cells {
                 scene: self.scene,
-                stars: self.argument(),
+                stars: kernels::LinkedStars {
+                    stars: self.argument(),
+                    twins: half_edges.twins.input(),
+                    kites: half_edges.kites.input(),
+                },
                 sites: sites.argument(),
                 hints: self.hints.input(),
                 mask: mask.map(Slice::input),

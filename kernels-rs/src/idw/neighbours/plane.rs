@@ -30,14 +30,14 @@ pub const MAX_OF_QUADRANT: u32 = MAX_LISTED / 4;
 /// and their order names as many. `wanted` and `too_few` have a word for each warp. Results have a row for each column
 /// of values and statistic.
 #[kernel(block = BLOCK, shared = <F as Finder<2>>::SHARED, instances(
-    nearest_8: <Nearest<8, 9>>, resident = 16, spills = 300;
+    nearest_8: <Nearest<8, 9>>, resident = 18, spills = 350;
     nearest_12: <Nearest<12, 13>>, resident = 16, spills = 300;
     nearest_16: <Nearest<16, 17>>, resident = 16, spills = 300;
-    nearest_32: <Nearest<32, 33>>, resident = 8, spills = 200;
+    nearest_32: <Nearest<32, 33>>, resident = 10, spills = 300;
     nearest_64: <Nearest<64, 65>>, resident = 5, spills = 300;
-    part_16: <InPart<InEllipse, 16, 17, 1, 16>>, resident = 10, spills = 200;
+    part_16: <InPart<InEllipse, 16, 17, 1, 16>>, resident = 16, spills = 350;
     part_64: <InPart<InEllipse, 64, 65, 1, 64>>;
-    quadrants_4: <InPart<InEllipse, 4, 5, 4, 16>>, resident = 10, spills = 240;
+    quadrants_4: <InPart<InEllipse, 4, 5, 4, 16>>, resident = 16, spills = 700;
     quadrants_8: <InPart<InEllipse, 8, 9, 4, 32>>, resident = 8, spills = 200;
     quadrants_16: <InPart<InEllipse, 16, 17, 4, 64>>;
     many: <Many<InEllipse>>;

@@ -4,6 +4,7 @@ use device_std::{In, Out, arguments, kernel, math, thread, warp};
 
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
+use super::half_edges::LinkedStars;
 use super::merge::Merge;
 use super::scene::{Answer, Cell, Scene, Sites};
 use super::weights::{LINEAR, SIBSON, SMOOTH};
@@ -267,7 +268,7 @@ pub struct Cells<'a> {
     /// The DEM and the options.
     pub scene: Scene,
     /// The stars of the sites.
-    pub stars: StarArrays<'a>,
+    pub stars: LinkedStars<'a>,
     /// The values of the sites.
     pub sites: SiteValues<'a>,
     /// A site for each patch, if there are sites.
@@ -297,7 +298,7 @@ impl Cells<'_> {
         let at = row as u64 * scene.columns as u64 + column as u64;
         let cells = scene.rows as u64 * scene.columns as u64;
         let is_masked = self.mask.is_some_and(|mask| mask.get(at) == 0);
-        let mut hint = if self.stars.sites > 0 { Some(self.hints.get(patch)) } else { None };
+        let mut hint = if self.stars.stars.sites > 0 { Some(self.hints.get(patch)) } else { None };
         let mut is_empty = false;
         let write = |k: u32, value: f32| {
             is_empty = value.is_nan();
@@ -322,7 +323,7 @@ impl Cells<'_> {
 /// `WEIGHTS` takes a weighted mean, the scene says whether the weights are Sibson's or Laplace's.
 ///
 /// # Safety
-/// The slices have what [`struct@StarArrays`], [`struct@SiteValues`] and [`struct@Layers`] say; `hints` and `hard` have
+/// The slices have what [`struct@LinkedStars`], [`struct@SiteValues`] and [`struct@Layers`] say; `hints` and `hard` have
 /// an element for each patch, `mask` for each cell; `tallies` has [`TALLIES`](crate::nni::tallies::TALLIES).
 // Spills cost less than fewer warps: with 64 registers a thread cells take 10.4 ms, with 128 and nothing spilled 13.8.
 #[kernel(

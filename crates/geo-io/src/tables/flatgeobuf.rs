@@ -84,13 +84,20 @@ impl Read for Bounded {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
         let count = self.file.read(bytes)?;
         self.at += count as u64;
-        if let (4, &mut [a, b, c, d]) = (count, bytes) {
+        Ok(count)
+    }
+
+    /// Nothing but sizes is asked for by 4 bytes as a whole. What [`read`](Self::read) gives may be 4 bytes of anything.
+    fn read_exact(&mut self, bytes: &mut [u8]) -> io::Result<()> {
+        self.file.read_exact(bytes)?;
+        self.at += bytes.len() as u64;
+        if let &mut [a, b, c, d] = bytes {
             let size = u64::from(u32::from_le_bytes([a, b, c, d]));
             if size > self.length.saturating_sub(self.at) {
                 return Err(io::Error::other("it ends too early, or is damaged"));
             }
         }
-        Ok(count)
+        Ok(())
     }
 }
 

@@ -142,6 +142,10 @@ fn system_of(file: &Connection, id: i64) -> Result<Option<Crs>, String> {
     }))?;
     let (organization, code, text) =
         entry.ok_or(format!("its coordinate system {id} is not in gpkg_spatial_ref_sys"))?;
+    // What GDAL writes from 3.9 on if the data have no system, beside -1 and 0 of the standard.
+    if text.as_ref().is_some_and(|text| text.contains("[\"Undefined SRS\"")) {
+        return Ok(None);
+    }
     let of_code = (organization.eq_ignore_ascii_case("EPSG"))
         .then(|| Crs::parse(&format!("EPSG:{code}")).ok())
         .flatten();

@@ -13,7 +13,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use super::{About, Field, Geometry, Stop, Table, Take, Vertex};
-use crate::vectors::shapes::plane::{area, extent, holds};
+use crate::vectors::shapes::plane::{Bands, Outline, area, extent};
 use crate::{Crs, Error, Result};
 use fields::Fields;
 use shapes::Shapes;
@@ -102,40 +102,45 @@ impl Table for Shapefile {
     }
 }
 
-/// Makes polygons of rings. Outer rings go one way round, and holes the other. If the first ring goes as holes should,
-/// the file has all of them the other way round. A hole belongs to the outer ring that holds most of its vertices; of
+/// Makes polygons of rings, which stand in any order. Outer rings go one way round, and holes the other. Some files have
+/// all of them the other way round than the format says; the largest ring of all is no hole. A hole belongs to the outer ring that holds most of its vertices; of
 /// several, to the smallest.
 fn nested(rings: Vec<Vec<Vertex>>) -> Geometry {
     let flat = |ring: &Vec<Vertex>| ring.iter().map(|&[x, y, _]| [x, y]).collect::<Vec<_>>();
     let areas: Vec<f64> = rings.iter().map(|ring| area(&flat(ring))).collect();
-    let first = areas.iter().find(|&&area| area != 0.0).copied().unwrap_or(0.0);
-    let is_hole = |i: usize| areas[i] * first < 0.0;
+    let largest = areas.iter().copied().max_by(|a, b| a.abs().total_cmp(&b.abs())).unwrap_or(0.0);
+    let is_hole = |i: usize| (areas[i] < 0.0) != (largest < 0.0) && areas[i] != 0.0;
     let outer: Vec<usize> = (0..rings.len()).filter(|&i| !is_hole(i)).collect();
-    let outlines: Vec<_> = outer.iter().map(|&i| flat(&rings[i])).collect();
-    let extents: Vec<_> = outlines.iter().map(|ring| extent(ring)).collect();
+    let flats: Vec<_> = outer.iter().map(|&i| flat(&rings[i])).collect();
+    let outlines: Vec<_> = flats.iter().map(|ring| Outline::of(ring)).collect();
+    let heights = |outline: &Outline| outline.extent().map(|corner| corner[1]);
+    let bands = Bands::of(&outlines.iter().map(heights).collect::<Vec<_>>());
     let around = |hole: &Vec<Vertex>| {
-        let ([low, high], hole) = (extent(&flat(hole)), flat(hole));
+        let hole = flat(hole);
+        let [low, high] = extent(&hole);
         let reaches = |&o: &usize| {
-            let [from, to] = extents[o];
+            let [from, to] = outlines[o].extent();
             (0..2).all(|k| from[k] <= low[k] && high[k] <= to[k])
         };
-        let mut candidates: Vec<usize> = (0..outer.len()).filter(reaches).collect();
+        let near = bands.at(low[1]).iter().map(|&o| o as usize);
+        let mut candidates: Vec<usize> = near.filter(reaches).collect();
         if candidates.len() > 1 {
             // A few of its vertices tell.
             let some = || hole.iter().step_by(hole.len().div_ceil(8).max(1));
-            let held = |o: usize| some().filter(|&&place| holds(&outlines[o], place)).count();
+            let held = |o: usize| some().filter(|&&place| outlines[o].holds(place)).count();
             let size = |o: usize| areas[outer[o]].abs();
-            candidates.sort_by(|&a, &b| held(b).cmp(&held(a)).then(size(a).total_cmp(&size(b))));
+            candidates.sort_by_cached_key(|&o| (std::cmp::Reverse(held(o)), size(o).to_bits()));
         }
         candidates.first().copied()
     };
     let mut polygons: Vec<Vec<Vec<Vertex>>> =
         outer.iter().map(|&i| vec![rings[i].clone()]).collect();
     for (i, ring) in rings.into_iter().enumerate() {
-        match around(&ring) {
-            _ if !is_hole(i) => {}
-            Some(of) => polygons[of].push(ring),
-            None => polygons.push(vec![ring]),
+        if is_hole(i) {
+            match around(&ring) {
+                Some(of) => polygons[of].push(ring),
+                None => polygons.push(vec![ring]),
+            }
         }
     }
     Geometry::Polygons(polygons)

@@ -12,6 +12,7 @@ use geojson::JsonObject;
 use crate::points::ending;
 use crate::tables::{self, Geometry, Kind, Stop, feature_name};
 use crate::{Crs, Error, Number, Polygons, Result};
+use plane::Outline;
 pub use shape::Shape;
 pub use with_heights::{Line, Lines, read_lines};
 
@@ -223,10 +224,14 @@ fn collect(shape: Shape, polygons: &mut Polygons) -> Result<(), &'static str> {
 
 /// A polygon, and each of its holes that has no place in common with the outer ring.
 fn with_outside_apart(rings: Vec<Vec<[f64; 2]>>) -> Polygons {
-    let outer = rings.first().cloned().unwrap_or_default();
+    if rings.len() < 2 {
+        return vec![rings];
+    }
+    let outer = rings[0].clone();
+    let outline = Outline::of(&outer);
     let mut polygons = vec![Vec::new()];
     for (i, ring) in rings.into_iter().enumerate() {
-        match i == 0 || plane::meets(&outer, &ring) {
+        match i == 0 || outline.meets(&ring) {
             true => polygons[0].push(ring),
             false => polygons.push(vec![ring]),
         }

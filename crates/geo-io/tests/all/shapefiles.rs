@@ -116,3 +116,93 @@ fn numbers_keep_all_digits() {
         assert_eq!(found, expected);
     }
 }
+
+/// A square of rings around a centre; a negative half side goes the other way round.
+fn square(x: f64, y: f64, half: f64) -> Vec<[f64; 2]> {
+    let (w, s, e, n) = (x - half, y - half.abs(), x + half, y + half.abs());
+    vec![[w, s], [w, n], [e, n], [e, s], [w, s]]
+}
+
+/// A shapefile with one polygon of rings as they are: crate `shapefile` would put them in order.
+fn polygon(folder: &Path, rings: &[Vec<[f64; 2]>]) -> PathBuf {
+    let vertices: Vec<[f64; 2]> = rings.iter().flatten().copied().collect();
+    let mut record = 5_i32.to_le_bytes().to_vec();
+    record.extend([0.0_f64; 4].iter().flat_map(|number| number.to_le_bytes()));
+    record.extend((rings.len() as i32).to_le_bytes());
+    record.extend((vertices.len() as i32).to_le_bytes());
+    let mut first = 0_i32;
+    for ring in rings {
+        record.extend(first.to_le_bytes());
+        first += ring.len() as i32;
+    }
+    record.extend(vertices.iter().flatten().flat_map(|number| number.to_le_bytes()));
+    let words = |bytes: usize| (bytes as u32 / 2).to_be_bytes();
+    let mut file = vec![0; 100];
+    file[..4].copy_from_slice(&9994_u32.to_be_bytes());
+    file[24..28].copy_from_slice(&words(108 + record.len()));
+    file[28..32].copy_from_slice(&1000_u32.to_le_bytes());
+    file[32..36].copy_from_slice(&5_u32.to_le_bytes());
+    file.extend([1_u32.to_be_bytes(), words(record.len())].concat());
+    file.extend(record);
+    let path = folder.join("rings.shp");
+    std::fs::write(&path, file).unwrap();
+    path
+}
+
+#[test]
+fn rings_of_a_polygon_stand_in_any_order() {
+    let folder = tempfile::tempdir().unwrap();
+    let rings = [square(0.0, 0.0, 10.0), square(2.0, 2.0, -3.0), square(2.0, 2.0, 1.0)];
+    let reversed = |ring: &Vec<[f64; 2]>| ring.iter().rev().copied().collect::<Vec<_>>();
+    for order in [[0, 1, 2], [1, 0, 2], [1, 2, 0], [2, 1, 0], [2, 0, 1]] {
+        for is_reversed in [false, true] {
+            let turned =
+                |i: usize| if is_reversed { reversed(&rings[i]) } else { rings[i].clone() };
+            let path = polygon(folder.path(), &order.map(turned));
+            let shapes = read_features(&path).unwrap().shapes;
+            let [Some(Shape::Polygons(polygons))] = &shapes[..] else { panic!("{shapes:?}") };
+            let mut parts: Vec<usize> = polygons.iter().map(Vec::len).collect();
+            parts.sort_unstable();
+            assert_eq!(parts, [1, 2], "{order:?} {is_reversed}");
+            let with_hole = polygons.iter().find(|polygon| polygon.len() == 2).unwrap();
+            assert_eq!(with_hole[..], [turned(0), turned(1)], "{order:?} {is_reversed}");
+        }
+    }
+}
+
+#[test]
+fn a_polygon_of_many_vertices_and_holes_takes_no_product_of_both() {
+    let folder = tempfile::tempdir().unwrap();
+    let around = (0..200_001).map(|i| {
+        let (y, x) = (-f64::from(i % 200_000) / 200_000.0 * std::f64::consts::TAU).sin_cos();
+        [1000.0 * x, 1000.0 * y]
+    });
+    let mut rings = vec![around.collect::<Vec<_>>()];
+    let places = (0..20_000).map(|i| (f64::from(i % 100), f64::from(i / 100)));
+    rings.extend(places.map(|(x, y)| square(5.0 * x - 250.0, 5.0 * y - 500.0, -1.0)));
+    let start = std::time::Instant::now();
+    let shapes = read_features(&polygon(folder.path(), &rings)).unwrap().shapes;
+    let [Some(Shape::Polygons(polygons))] = &shapes[..] else { panic!() };
+    assert_eq!((polygons.len(), polygons[0].len()), (1, 20_001));
+    // Some tenths of a second; more than a minute before.
+    assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
+}
+
+#[test]
+fn an_index_that_is_cut_short_is_refused_by_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = written(folder.path(), &[1.5, 2.5, 3.5]);
+    std::fs::remove_file(path.with_extension("dbf")).unwrap();
+    let index = path.with_extension("shx");
+    let whole = std::fs::read(&index).unwrap();
+    for end in [0, 50, 100, 108, whole.len() - 3] {
+        std::fs::write(&index, &whole[..end]).unwrap();
+        let error = read_features(&path).unwrap_err().to_string();
+        assert!(error.contains("a.shx") && error.contains("remove it"), "{end}: {error}");
+    }
+    let mut wrong = whole.clone();
+    wrong[108..112].copy_from_slice(&u32::MAX.to_be_bytes());
+    std::fs::write(&index, &wrong).unwrap();
+    let error = read_features(&path).unwrap_err().to_string();
+    assert!(error.contains(".shx"), "{error}");
+}

@@ -35,13 +35,8 @@ impl Shapes {
             let reason = format!("it promises {end} bytes and has {length}");
             return Err(Error::malformed(path, reason));
         }
-        let index = index.map(|index| {
-            let bytes = std::fs::read(index).map_err(|reason| Error::read(index, reason))?;
-            let entries = bytes.get(HEADER as usize..).unwrap_or_default().chunks_exact(8);
-            let starts = entries.map(|e| bytes_of([e[0], e[1], e[2], e[3]]));
-            Ok::<_, Error>(starts.collect::<Vec<_>>().into_iter())
-        });
-        Ok(Self { file, at: HEADER, end, index: index.transpose()? })
+        let index = index.map(starts_of).transpose()?.map(Vec::into_iter);
+        Ok(Self { file, at: HEADER, end, index })
     }
 
     /// The content of the next record.
@@ -52,6 +47,9 @@ impl Shapes {
         };
         let Some(start) = start else { return Ok(None) };
         let words = |error: std::io::Error| error.to_string();
+        if start + 8 > self.end {
+            return Err("its .shx says that it begins beyond the end of the file".to_owned());
+        }
         if start != self.at {
             self.file.seek(SeekFrom::Start(start)).map_err(words)?;
         }
@@ -65,6 +63,28 @@ impl Shapes {
         let mut record = vec![0; length as usize];
         self.file.read_exact(&mut record).map_err(words)?;
         Ok(Some(record))
+    }
+}
+
+/// Where an index (.shx) says that the records begin.
+fn starts_of(index: &Path) -> Result<Vec<u64>> {
+    let bytes = std::fs::read(index).map_err(|reason| Error::read(index, reason))?;
+    let entries = bytes.get(HEADER as usize..);
+    let promised = match bytes.get(24..28) {
+        Some(words) => bytes_of([words[0], words[1], words[2], words[3]]),
+        None => HEADER,
+    };
+    match entries {
+        Some(entries) if promised <= bytes.len() as u64 && entries.len() % 8 == 0 => {
+            Ok(entries.chunks_exact(8).map(|e| bytes_of([e[0], e[1], e[2], e[3]])).collect())
+        }
+        _ => {
+            let reason = format!(
+                "it promises {promised} bytes and has {}: remove it, and shapes are read one after the other",
+                bytes.len()
+            );
+            Err(Error::malformed(index, reason))
+        }
     }
 }
 

@@ -23,12 +23,12 @@ pub struct GlobeArgs {
     pub geodesic: bool,
     /// The radius of the sphere of --geodesic in metres, `mean` for 6371008.8, or `authalic` for that of the sphere
     /// with the Earth's area, 6371007.181. On each of these spheres, latitudes are the mask's own [default: mean]
-    #[arg(long, value_name = "R", value_parser = radius, requires = "geodesic")]
+    #[arg(long, value_name = "R", value_parser = radius, requires = "geodesic", conflicts_with = "spacing")]
     pub radius: Option<f64>,
     /// With --geodesic: measure along geodesics on the WGS 84 ellipsoid. Sites and distances are the nearest there;
     /// directions stay those of the great circle, up to 0.2 degrees off. It takes microseconds for each pixel, on the
     /// CPU
-    #[arg(long, requires = "geodesic", conflicts_with = "radius")]
+    #[arg(long, requires = "geodesic", conflicts_with_all = ["radius", "spacing"])]
     pub ellipsoid: bool,
 }
 

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use anyhow::{Result, anyhow};
+use anyhow::{Result, anyhow, ensure};
 use clap::Args;
 use geo_io::Crs;
 use gpu_core::{Device, GridSpec, Points, Progress, Targets};
@@ -18,6 +18,11 @@ use serde_json::json;
 /// Points of a neighbourhood where nothing says otherwise.
 pub const DEFAULT_POINTS: u32 = 16;
 
+/// What excludes --variogram. clap waives `requires` if the option that is required conflicts with another one: so the
+/// options that need --variogram conflict with the same ones.
+const NOT_KRIGING: [&str; 6] =
+    ["power", "adaptive", "smoothing", "per_quadrant", "geographic", "kernel"];
+
 /// Options of kriging.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Kriging")]
@@ -25,17 +30,27 @@ pub struct KrigingArgs {
     /// Ordinary kriging of the nearest points (--max-points, at most 64 [default: 16]) by this variogram, such as
     /// nugget:0.1+spherical:0.9,250 (partial sill, range; exponential, gaussian; +anisotropy:AZIMUTH,RATIO). Or by
     /// one fitted to the points: fit, or fit:MODEL,.. of these models
-    #[arg(long, value_name = "VARIOGRAM", conflicts_with_all = ["power", "adaptive", "smoothing", "per_quadrant", "geographic"])]
+    #[arg(long, value_name = "VARIOGRAM", conflicts_with_all = NOT_KRIGING)]
     pub variogram: Option<Choice>,
     /// Write the kriging variance as a second band of a GeoTIFF
-    #[arg(long, requires = "variogram")]
+    #[arg(long, requires = "variogram", conflicts_with_all = NOT_KRIGING)]
     pub variance: bool,
     /// A fit takes pairs of points up to this distance [default: a third of the diagonal of the points' extent]
-    #[arg(long, requires = "variogram", value_parser = positive)]
+    #[arg(long, requires = "variogram", conflicts_with_all = NOT_KRIGING, value_parser = positive)]
     pub cutoff: Option<f64>,
 }
 
 impl KrigingArgs {
+    /// Refuses --cutoff beside a variogram that needs no fit.
+    ///
+    /// # Errors
+    /// In the case that the summary names.
+    pub fn require_a_fit_for_cutoff(&self) -> Result<()> {
+        let is_given = matches!(self.variogram, Some(Choice::Given(_)));
+        ensure!(!is_given || self.cutoff.is_none(), "--cutoff is for --variogram fit");
+        Ok(())
+    }
+
     /// Refuses an azimuth where the north is not the direction of y.
     ///
     /// # Errors

@@ -36,7 +36,8 @@ pub struct SurfaceArgs {
     pub kernel: Option<KernelName>,
     /// The distance at which the function of --kernel ends, or the standard deviation of the Gaussian; in metres with
     /// --geographic
-    #[arg(long, value_name = "DISTANCE", value_parser = positive, requires = "kernel")]
+    #[arg(long, value_name = "DISTANCE", value_parser = positive, requires = "kernel",
+        conflicts_with_all = ["power", "adaptive", "smoothing", "variogram"])]
     pub bandwidth: Option<f64>,
     /// Smoothing: a distance becomes sqrt(distance^2 + SMOOTHING^2)
     #[arg(long, default_value_t = 0.0, value_parser = fraction)]
@@ -111,6 +112,7 @@ pub const DEFAULT_POWER: f64 = 2.0;
 impl SurfaceArgs {
     /// Checks what clap cannot check.
     pub fn check(&self, bounds: Option<Extent>) -> Result<()> {
+        self.kriging.require_a_fit_for_cutoff()?;
         ensure!(self.max_points != Some(0), "--max-points 0: a value needs a point");
         if let Some(most) = self.max_points.filter(|&most| most < self.min_points) {
             bail!("--min-points {} is above --max-points {most}", self.min_points);

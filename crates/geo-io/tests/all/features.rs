@@ -258,3 +258,56 @@ fn properties_beyond_64_bits_keep_their_digits_as_text() {
     let error = read_features(&path).unwrap_err().to_string();
     assert!(error.contains("line 1 column 3"), "{error}");
 }
+
+#[test]
+fn features_of_flatgeobuf_may_end_anywhere_in_a_buffer() {
+    use flatgeobuf::geozero::{ColumnValue, GeomProcessor, PropertyProcessor as _, error};
+    use flatgeobuf::{ColumnType, FgbWriter, FgbWriterOptions, GeometryType, GeozeroGeometry};
+    struct Point(f64, f64);
+    impl GeozeroGeometry for Point {
+        fn process_geom<P: GeomProcessor>(&self, processor: &mut P) -> error::Result<()> {
+            processor.point_begin(0)?;
+            processor.xy(self.0, self.1, 0)?;
+            processor.point_end(0)
+        }
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let options = FgbWriterOptions { write_index: false, ..Default::default() };
+    let mut writer =
+        FgbWriter::create_with_options("points", GeometryType::Point, options).unwrap();
+    writer.add_column("v", ColumnType::Double, |_, _| {});
+    for i in 0..3000_u32 {
+        let (i, point) = (f64::from(i), Point(f64::from(i), 1.0));
+        let field = ColumnValue::Double(i + 0.5);
+        writer
+            .add_feature_geom(point, |fields| {
+                fields.property(0, "v", &field).unwrap();
+            })
+            .unwrap();
+    }
+    let mut whole = Vec::new();
+    writer.write(&mut whole).unwrap();
+    let size = |at: usize| u32::from_le_bytes(whole[at..at + 4].try_into().unwrap()) as usize;
+    let first = 12 + size(8);
+    let mut file = whole[..first].to_vec();
+    // Zeros at the end of every second feature, so that features end at all multiples of 4.
+    let (mut at, mut i) = (first, 0);
+    while at < whole.len() {
+        let end = at + 4 + size(at);
+        let more = 4 * (i % 2);
+        file.extend((size(at) as u32 + more).to_le_bytes());
+        file.extend(&whole[at + 4..end]);
+        file.resize(file.len() + more as usize, 0);
+        (at, i) = (end, i + 1);
+    }
+    let path = folder.path().join("a.fgb");
+    std::fs::write(&path, &file).unwrap();
+    let all = points(&path, "v").unwrap();
+    assert_eq!(all.x.len(), 3000);
+    assert!((0..3000).all(|i| all.x[i] == i as f64 && all.z[i] == i as f64 + 0.5));
+    // The last feature is cut short.
+    file.truncate(file.len() - 8);
+    std::fs::write(&path, &file).unwrap();
+    let error = points(&path, "v").unwrap_err();
+    assert!(error.contains("promises 3000 features and holds 2999"), "{error}");
+}

@@ -13,12 +13,13 @@ fn begun(folder: &Path) -> (PathBuf, Connection) {
     let _ = std::fs::remove_file(&path);
     let file = Connection::open(&path).unwrap();
     file.execute_batch(
-        "CREATE TABLE gpkg_spatial_ref_sys (srs_name TEXT, srs_id INTEGER, organization TEXT, organization_coordsys_id INTEGER,
+        r#"CREATE TABLE gpkg_spatial_ref_sys (srs_name TEXT, srs_id INTEGER, organization TEXT, organization_coordsys_id INTEGER,
             definition TEXT);
          INSERT INTO gpkg_spatial_ref_sys VALUES ('utm', 32631, 'EPSG', 32631, 'x'), ('none', -1, 'NONE', -1, 'undefined'),
+            ('of GDAL', 99999, 'GDAL', 99999, 'LOCAL_CS["Undefined SRS",LOCAL_DATUM["unknown",32767],UNIT["unknown",0]]'),
             ('odd', 7, 'ESRI', 54009, 'what');
          CREATE TABLE gpkg_contents (table_name TEXT, data_type TEXT);
-         CREATE TABLE gpkg_geometry_columns (table_name TEXT, column_name TEXT, srs_id INTEGER);",
+         CREATE TABLE gpkg_geometry_columns (table_name TEXT, column_name TEXT, srs_id INTEGER);"#,
     )
     .unwrap();
     (path, file)
@@ -48,6 +49,17 @@ fn point(x: f64, y: f64, is_big: bool) -> Vec<u8> {
 fn insert(file: &Connection, name: &str, geometry: Option<Vec<u8>>, value: Option<f64>) {
     let sql = format!("INSERT INTO \"{name}\" (geom, value) VALUES (?1, ?2)");
     file.execute(&sql, (geometry, value)).unwrap();
+}
+
+#[test]
+fn a_layer_without_a_system_has_none_however_it_is_stated() {
+    for system in [-1, 0, 99999] {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, file) = begun(folder.path());
+        layer(&file, "a", system);
+        insert(&file, "a", Some(point(1.0, 2.0, true)), Some(3.0));
+        assert_eq!(points(&path, "value").unwrap().crs, None, "{system}");
+    }
 }
 
 #[test]

@@ -117,6 +117,32 @@ fn numbers_keep_all_digits() {
     }
 }
 
+#[test]
+fn days_are_written_with_hyphens_and_no_day_is_null() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("days.shp");
+    let name = dbase::FieldName::try_from("day").unwrap();
+    let mut writer =
+        Writer::from_path(&path, TableWriterBuilder::new().add_date_field(name)).unwrap();
+    for day in [dbase::Date::new(29, 2, 2024).ok(), None] {
+        let mut record = dbase::Record::default();
+        record.insert("day".to_owned(), FieldValue::Date(day));
+        writer.write_shape_and_record(&Point::new(1.0, 1.0), &record).unwrap();
+    }
+    drop(writer);
+    let fields = path.with_extension("dbf");
+    let mut bytes = std::fs::read(&fields).unwrap();
+    let days = |bytes: &[u8]| {
+        std::fs::write(&fields, bytes).unwrap();
+        let found = read_features(&path).unwrap().properties;
+        found.iter().map(|row| row.get("day").cloned().unwrap_or_default()).collect::<Vec<_>>()
+    };
+    assert_eq!(days(&bytes), [serde_json::json!("2024-02-29"), serde_json::Value::Null]);
+    let blank = bytes.windows(8).rposition(|word| word == b"        ").unwrap();
+    bytes[blank..blank + 8].copy_from_slice(b"00000000");
+    assert_eq!(days(&bytes)[1], serde_json::Value::Null);
+}
+
 /// A square of rings around a centre; a negative half side goes the other way round.
 fn square(x: f64, y: f64, half: f64) -> Vec<[f64; 2]> {
     let (w, s, e, n) = (x - half, y - half.abs(), x + half, y + half.abs());

@@ -258,3 +258,15 @@ fn what_does_not_lie_on_the_globe_is_refused() {
         PROGRAM.fails(folder.path(), line, words);
     }
 }
+
+#[test]
+fn options_of_the_globe_are_refused_beside_sides_of_pixels() {
+    let folder = folder_of_earth(Some("EPSG:4326"));
+    for option in [&["--ellipsoid"][..], &["--radius", "authalic"]] {
+        let sides = ["--spacing", "2,3", "-o"];
+        let whole = [&["earth.tif"], option, &sides, &["d.npy"]].concat();
+        PROGRAM.fails(folder.path(), &whole, &[option[0], "--spacing"]);
+        let plan = [&["plan", "earth.tif"], option, &sides, &["p.json"]].concat();
+        PROGRAM.fails(folder.path(), &plan, &[option[0], "--spacing"]);
+    }
+}

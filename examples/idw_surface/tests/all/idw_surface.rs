@@ -554,3 +554,26 @@ fn bad_numbers_are_refused_with_a_reason() {
         ("run plan.json --tile -1", "-1 is below 0"),
     ]);
 }
+
+#[test]
+fn an_option_is_refused_beside_what_excludes_the_one_it_needs() {
+    let folder = with_points();
+    for options in [
+        "--bandwidth 3 --power 2",
+        "--bandwidth 3 --adaptive",
+        "--bandwidth 3 --smoothing 2",
+        "--bandwidth 3 --variogram nugget:1",
+        "--cutoff 3 --power 2",
+        "--cutoff 3 --geographic",
+        "--variance --adaptive",
+        "--variance --power 2",
+        "--variance --kernel biweight --bandwidth 3",
+        "--cutoff 3 --variogram spherical:1,5",
+    ] {
+        let option = options.split(' ').next().unwrap();
+        let words: Vec<&str> = options.split(' ').collect();
+        fails(folder.path(), &[&["points.csv"], &words[..], &["-o", "o.npy"]].concat(), &[option]);
+        let plan = [&["plan", "points.csv"], &words[..], &["-o", "p.json"]].concat();
+        fails(folder.path(), &plan, &[option]);
+    }
+}

@@ -126,10 +126,18 @@ impl Column {
                 Field::double(number.unwrap_or_default())
             }
             b'C' | b'D' if word.is_empty() => Field::Null,
-            b'C' | b'D' => Field::Text(word.to_owned()),
+            b'D' if word.bytes().all(|digit| digit == b'0') => Field::Null,
+            b'D' => Field::Text(date(word).unwrap_or_else(|| word.to_owned())),
+            b'C' => Field::Text(word.to_owned()),
             _ => Field::Other("a memo, a picture or a time"),
         })
     }
+}
+
+/// A day as other formats write it, with hyphens.
+fn date(word: &str) -> Option<String> {
+    let is_whole = word.len() == 8 && word.bytes().all(|digit| digit.is_ascii_digit());
+    is_whole.then(|| format!("{}-{}-{}", &word[..4], &word[4..6], &word[6..]))
 }
 
 /// A text in UTF-8, or Latin-1 where it is not.

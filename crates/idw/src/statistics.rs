@@ -3,7 +3,6 @@
 use gpu_core::parallel::{self, FINE};
 use gpu_scan::{Sum, cpu};
 
-use crate::points::Range;
 use crate::{Error, Number, Result};
 
 /// Statistics of the points that count for each target, and of their first value. Distances are in ground units, values
@@ -40,19 +39,19 @@ pub struct Statistics<T> {
 }
 
 impl<T: Number> Statistics<T> {
-    /// Returns the statistics of all points, for every target.
+    /// Returns the statistics of all points, for every target: the lowest and the highest value, mean and standard
+    /// deviation.
     pub(crate) fn constant(
         count: u32,
-        range: Range,
-        [mean, deviation]: [f64; 2],
+        [min, max, mean, deviation]: [f64; 4],
         nearest_distance: Vec<T>,
     ) -> Self {
         let n = nearest_distance.len();
         let all = |value: f64| vec![T::from_f64(value); n];
         Self {
             count: vec![count; n],
-            min: all(range.low),
-            max: all(range.high),
+            min: all(min),
+            max: all(max),
             mean: all(mean),
             deviation: all(deviation),
             nearest_distance,

@@ -11,6 +11,7 @@ mod search;
 
 use gpu_core::parallel::{self, FINE};
 use gpu_core::{Progress, host_memory};
+use gpu_scan::{Max, Min, cpu};
 
 use crate::points::{Data, check_targets};
 use crate::{Input, Number, Params, Part, Result, Statistics, Summary, Surface, Targets, Weight};
@@ -214,8 +215,11 @@ fn all_missing<T: Number>(count: usize) -> Statistics<T> {
 
 fn of_all<T: Number>(data: &Data, found: &[Found]) -> Statistics<T> {
     let nearest = found.iter().map(|f| T::from_f64(f.nearest)).collect();
-    let moments = statistics::moments(&data.values[0], data.ranges[0].offset);
-    Statistics::constant(data.len() as u32, data.ranges[0], moments, nearest)
+    let (values, offset) = (&data.values[0], data.ranges[0].offset);
+    let [mean, deviation] = statistics::moments(values, offset);
+    // `data.ranges` may be wider: the caller's range of the whole is in it.
+    let (min, max) = (cpu::reduce(Min, values), cpu::reduce(Max, values));
+    Statistics::constant(data.len() as u32, [min, max, mean, deviation], nearest)
 }
 
 fn of_neighbours<T: Number>(found: &[Found]) -> Statistics<T> {

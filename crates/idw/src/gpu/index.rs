@@ -1,7 +1,7 @@
 //! The index of points: copies of them, sorted for each way to search them.
 
 use gpu_core::{Blocks, Bounds, Column, DevicePoints, Gpu, Slice};
-use gpu_scan::Sum;
+use gpu_scan::{Max, Min, Sum};
 use kernels_rs::idw::TILE;
 use kernels_rs::idw::index::{square_deviations, take_off, write_ranges};
 use kernels_rs::idw::neighbours::Values;
@@ -222,7 +222,8 @@ impl Index {
         }
     }
 
-    /// Returns the sum of the first value less its offset, and the sum of the squared differences from the mean.
+    /// Returns the sum of the first value less its offset, the sum of the squared differences from the mean, and the
+    /// lowest and the highest first value. The extent may be wider than these two.
     pub(super) fn moments(&self, workspace: &mut Workspace) -> Result<Column<f64>> {
         let gpu = workspace.gpu().clone();
         let (n, len) = (self.len(), self.len() as u64);
@@ -230,7 +231,7 @@ impl Index {
         // SAFETY: all columns have an element for each point, and are written before they are read.
         unsafe {
             let mut rest = gpu.uninitialized::<f64>(n)?;
-            let mut sums = gpu.uninitialized::<f64>(2)?;
+            let mut sums = gpu.uninitialized::<f64>(4)?;
             let blocks = Blocks::for_each(&take_off, len)?;
             let arguments = take_off::Args { values, len, offset, to: rest.output() };
             gpu.enqueue(take_off, blocks, arguments)?;
@@ -239,6 +240,9 @@ impl Index {
                 square_deviations::Args { numbers: rest.output(), len, sum: sums.input() };
             gpu.enqueue(square_deviations, blocks, arguments)?;
             gpu_scan::gpu::reduce(workspace, Sum, &rest, sums.slice_mut(1..2)?)?;
+            let first = self.values.slice(0..n)?;
+            gpu_scan::gpu::reduce(workspace, Min, first, sums.slice_mut(2..3)?)?;
+            gpu_scan::gpu::reduce(workspace, Max, first, sums.slice_mut(3..4)?)?;
             Ok(sums)
         }
     }

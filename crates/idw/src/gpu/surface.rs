@@ -25,7 +25,7 @@ pub struct DeviceSurface<T: Number> {
     points: usize,
     ranges: Vec<Range>,
     statistics: Option<Column<T>>,
-    /// Where all points count: what their mean and deviation follow from.
+    /// Where all points count: what their mean and deviation follow from, then their lowest and highest value.
     sums: Option<Column<f64>>,
     nodata: f64,
 }
@@ -119,10 +119,11 @@ impl<T: Number> DeviceSurface<T> {
         let take = |column: usize| self.column(&all, column);
         let nearest_distance = take(statistic::NEAREST);
         if let Some(sums) = &self.sums {
-            let (sums, range) = (sums.to_host()?, self.ranges[0]);
-            let moments = moments_of([sums[0], sums[1]], self.points, range.offset);
+            let (sums, offset) = (sums.to_host()?, self.ranges[0].offset);
+            let [mean, deviation] = moments_of([sums[0], sums[1]], self.points, offset);
+            let of_values = [sums[2], sums[3], mean, deviation];
             let count = self.points as u32;
-            return Ok(Some(Statistics::constant(count, range, moments, nearest_distance)));
+            return Ok(Some(Statistics::constant(count, of_values, nearest_distance)));
         }
         let counts = take(statistic::COUNT).into_iter();
         Ok(Some(Statistics {

@@ -3,7 +3,7 @@
 use crate::common::{devices, random_cloud, targets_at};
 use gpu_core::GridSpec;
 use idw::{
-    Baseline, Error, Input, Method, NonFinite, Params, Points, Targets, TooFewPoints,
+    Baseline, Error, Input, Method, NonFinite, Params, Points, Targets, TooFewPoints, ValueRange,
     cross_validate, interpolate,
 };
 
@@ -51,6 +51,23 @@ fn one_point_is_everywhere() {
         assert_eq!(surface.summary.nodata, 3);
         let validation = cross_validate(&device, one, &Params::default()).unwrap();
         assert!(validation.errors[0].is_nan() && validation.count == 0);
+    }
+}
+
+#[test]
+fn statistics_of_all_points_are_of_their_values_not_of_the_wider_range_of_a_whole() {
+    let points = Points { x: &[0.0, 1.0], y: &[0.0; 2], values: &[&[10.0, 20.0]] };
+    let targets = Targets::Points { x: &[0.25], y: &[0.0] };
+    for device in devices() {
+        for whole in [None, Some(ValueRange { min: -5.0, max: 5000.0 })] {
+            for params in [Params::default(), Params::nearest(2)] {
+                let params = params.statistics(true).value_range(whole);
+                let surface = interpolate::<f64>(&device, Input::new(points, targets), &params);
+                let found = surface.unwrap().statistics.unwrap();
+                assert_eq!((found.min[0], found.max[0]), (10.0, 20.0), "{}", device.name());
+                assert_eq!((found.mean[0], found.deviation[0]), (15.0, 5.0), "{}", device.name());
+            }
+        }
     }
 }
 

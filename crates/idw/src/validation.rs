@@ -60,7 +60,8 @@ pub struct Comparison {
 /// The result is computed in f64. If the method expands far points, the result is within 1e-5 of the exact prediction.
 /// [`Method::Auto`](crate::Method::Auto) expands from 8192 points on, if all of them count and the power is at most 4.
 ///
-/// Several points in one place predict each other. Cost: as for an interpolation at the points.
+/// Several points in one place predict each other. Where fewer than [`Params::min_points`] others count, a point gets no
+/// value. Cost: as for an interpolation at the points.
 ///
 /// ```
 /// use gpu_core::{Device, Points};
@@ -83,9 +84,11 @@ pub fn cross_validate<'on>(
     let On { device, progress } = on.into();
     params.check()?;
     let data = Data::of(points, params)?;
-    let predicted = match data.len() {
-        0 | 1 => vec![f64::NAN; data.len()],
-        _ => leave_one_out(device, &data, params, progress)?,
+    let others = data.len().saturating_sub(1);
+    let too_few = params.is_all_pairs() && params.min_points as usize > others;
+    let predicted = match others == 0 || too_few {
+        true => vec![f64::NAN; data.len()],
+        false => leave_one_out(device, &data, params, progress)?,
     };
     let mut errors = vec![f64::NAN; points.x.len()];
     for (i, value) in predicted.into_iter().enumerate() {

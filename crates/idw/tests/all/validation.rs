@@ -132,3 +132,21 @@ fn heaps_and_single_places_are_left_out_one_by_one() {
     let two = random_cloud(2, [0.0, 0.0, 1.0, 1.0], 55);
     assert_expanded(&two, &Params::default(), "two points");
 }
+
+#[test]
+fn a_point_with_too_few_others_gets_no_value_whether_all_count_or_a_search_finds_them() {
+    let points =
+        gpu_core::Points { x: &[0.0, 1.0, 3.0], y: &[0.0; 3], values: &[&[1.0, 2.0, 3.0]] };
+    for device in devices() {
+        for (least, count) in [(2, 3), (3, 0), (4, 0)] {
+            for params in [Params::default(), Params::nearest(9), Params::default().radius(99.0)] {
+                let params = params.min_points(least);
+                let found = cross_validate(&device, points, &params).unwrap();
+                assert_eq!(found.count, count, "{} {params:?}", device.name());
+                let powers = PowerParams::new([1.0, 2.0]).interpolation(params);
+                let best = best_power(&device, points, &powers).unwrap().best;
+                assert_eq!(best.is_some(), count > 0, "{} {params:?}", device.name());
+            }
+        }
+    }
+}

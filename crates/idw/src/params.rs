@@ -61,6 +61,8 @@ pub struct Params {
     /// - on the CPU, unless a radius alone holds more than 256 points;
     /// - on a device, if the search takes at most 64 points, or 16 of each quadrant.
     pub value_range: Option<ValueRange>,
+    /// The radius that [`Params::kernel`] derived from a bandwidth; 0 if there is none.
+    pub(crate) radius_of_kernel: f64,
 }
 
 /// How to treat a target with too few points.
@@ -201,6 +203,7 @@ impl Default for Params {
             method: Method::Auto,
             statistics: false,
             value_range: None,
+            radius_of_kernel: 0.0,
         }
     }
 }
@@ -214,8 +217,6 @@ impl Params {
     gpu_core::builders! {
         power: f64;
         smoothing: f64;
-        radius1: f64;
-        radius2: f64;
         angle: f64;
         max_points: u32;
         min_points: u32;
@@ -235,14 +236,32 @@ impl Params {
         Self { adaptive: adaptive.into(), ..self }
     }
 
+    /// Sets [`radius1`](Self#structfield.radius1).
+    #[must_use]
+    pub fn radius1(self, radius1: f64) -> Self {
+        Self { radius1, radius_of_kernel: 0.0, ..self }
+    }
+
+    /// Sets [`radius2`](Self#structfield.radius2).
+    #[must_use]
+    pub fn radius2(self, radius2: f64) -> Self {
+        Self { radius2, radius_of_kernel: 0.0, ..self }
+    }
+
     /// Sets [`kernel`](Self#structfield.kernel). If there is no radius and the function ends at its bandwidth, the
-    /// bandwidth becomes the radius.
+    /// bandwidth becomes the radius. A later call takes such a radius away again; a radius that the caller set stays.
     #[must_use]
     pub fn kernel(self, kernel: impl Into<Option<Kernel>>) -> Self {
         let kernel = kernel.into();
-        let params = Self { kernel, ..self };
-        match kernel.filter(|kernel| kernel.shape.ends() && self.radius1 == 0.0) {
-            Some(kernel) => params.radius(kernel.bandwidth),
+        // The fields are public, so the caller may have set a radius without a method. Bits compare NaN too.
+        let is_of_kernel = [self.radius1, self.radius2].map(f64::to_bits)
+            == [self.radius_of_kernel; 2].map(f64::to_bits);
+        let params = if is_of_kernel { self.radius(0.0) } else { self };
+        let params = Self { kernel, ..params };
+        match kernel.filter(|kernel| kernel.shape.ends() && params.radius1 == 0.0) {
+            Some(Kernel { bandwidth, .. }) => {
+                Self { radius_of_kernel: bandwidth, ..params.radius(bandwidth) }
+            }
             None => params,
         }
     }
@@ -313,6 +332,8 @@ impl Params {
         require_parameter("power", power, is_power, "a positive number")?;
         let is_smoothing = smoothing >= 0.0 && has_square(smoothing);
         require_parameter("smoothing", smoothing, is_smoothing, "0 or from 1e-130 to 1e150")?;
+        // The radius may be the bandwidth: an error names what the caller gave.
+        self.kernel.map_or(Ok(()), |kernel| kernel.check(self))?;
         let is_radius = |radius: f64| radius >= LEAST_LENGTH;
         let both = (is_radius(radius1) && is_radius(radius2)) || (radius1 == 0.0 && radius2 == 0.0);
         if !(both && radius1.is_finite() && radius2.is_finite()) {
@@ -329,7 +350,6 @@ impl Params {
             return Err(Error::Conflict { option: "an ellipse", with: "geographic coordinates" });
         }
         self.check_method()?;
-        self.kernel.map_or(Ok(()), |kernel| kernel.check(self))?;
         self.adaptive.map_or(Ok(()), |adaptive| self.check_adaptive(adaptive))
     }
 
@@ -436,6 +456,26 @@ mod tests {
             Err(Error::Core(gpu_core::Error::Parameter { what: "adaptive level", .. }))
         ));
         assert_eq!(base.check(), Ok(()));
+    }
+
+    #[test]
+    fn the_last_kernel_gives_the_radius_unless_the_caller_did() {
+        use crate::KernelShape::{Biweight, Gaussian};
+        let [two, five] = [2.0, 5.0].map(|bandwidth| Kernel::new(Biweight, bandwidth));
+        let radii = |params: Params| [params.radius1, params.radius2];
+        // NaN differs from itself.
+        let base = Params::default().nodata(0.0);
+        assert_eq!(radii(base.kernel(two).kernel(five)), [5.0; 2]);
+        assert_eq!(radii(base.kernel(two).kernel(Kernel::new(Gaussian, 5.0))), [0.0; 2]);
+        assert_eq!(base.kernel(two).kernel(None), base);
+        for own in [2.0, 3.0] {
+            assert_eq!(radii(base.radius(own).kernel(two).kernel(five)), [own; 2]);
+            assert_eq!(radii(base.kernel(two).radius(own).kernel(five)), [own; 2]);
+            assert_eq!(radii(base.radius(own).kernel(two).kernel(None)), [own; 2]);
+        }
+        let mut edited = base.kernel(two);
+        (edited.radius1, edited.radius2) = (4.0, 3.0);
+        assert_eq!(radii(edited.kernel(five)), [4.0, 3.0]);
     }
 
     #[test]

@@ -72,8 +72,9 @@ pub enum TooFewPoints {
     /// It gets no value.
     #[default]
     Nodata,
-    /// It takes the `min_points` nearest points, at any distance and in any quadrant. If there are fewer points in all,
-    /// it gets no value.
+    /// It takes the nearest points, at any distance and in any quadrant: `min_points` of them, or four times
+    /// `min_points_per_quadrant` if that is more, but at least one. If there are fewer than these in all, it takes all.
+    /// If there are fewer than `min_points` in all, it gets no value.
     Nearest,
 }
 

@@ -8,6 +8,10 @@ use crate::{Error, Number, Result};
 /// Statistics of the points that count for each target, and of their first value. Distances are in ground units, values
 /// in the values' unit. NaN where a target has no point.
 ///
+/// A target with too few points has no value. The statistics of a search still tell of the points that it found. If all
+/// points count, and they are fewer than [`Params::min_points`](crate::Params::min_points), the statistics are those of
+/// no points.
+///
 /// ```
 /// use gpu_core::{Device, Points, Targets};
 /// use idw::{Input, Params, interpolate};

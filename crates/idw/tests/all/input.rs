@@ -72,6 +72,27 @@ fn statistics_of_all_points_are_of_their_values_not_of_the_wider_range_of_a_whol
 }
 
 #[test]
+fn a_target_takes_the_nearest_points_if_quadrants_lack_some_and_no_value_below_min_points() {
+    let points = Points { x: &[0.0, 1.0], y: &[0.0; 2], values: &[&[10.0, 20.0]] };
+    let targets = Targets::Points { x: &[0.5], y: &[0.0] };
+    let params = Params::default().min_points_per_quadrant(2).statistics(true);
+    for device in devices() {
+        for (least, value) in [(0, Some(15.0)), (2, Some(15.0)), (3, None)] {
+            let params = params.too_few_points(TooFewPoints::Nearest).min_points(least);
+            let surface =
+                interpolate::<f64>(&device, Input::new(points, targets), &params).unwrap();
+            let found = Some(surface.values[0][0]).filter(|value| !value.is_nan());
+            assert_eq!(found, value, "{} {least}", device.name());
+            // Statistics tell what the search found, though it is too little.
+            assert_eq!(surface.statistics.unwrap().count, [2], "{} {least}", device.name());
+        }
+        let all = Params::default().min_points(3).statistics(true);
+        let surface = interpolate::<f64>(&device, Input::new(points, targets), &all).unwrap();
+        assert_eq!(surface.statistics.unwrap().count, [0], "{}", device.name());
+    }
+}
+
+#[test]
 fn points_in_one_place_have_their_mean_everywhere() {
     let points = Points { x: &[3.0; 5], y: &[4.0; 5], values: &[&[1.0, 2.0, 3.0, 4.0, 10.0]] };
     let targets = Targets::Points { x: &[3.0, 8.0], y: &[4.0, 9.0] };

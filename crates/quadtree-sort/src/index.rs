@@ -84,7 +84,8 @@ impl Index {
     }
 
     /// Finds the `k` nearest points of each place, on all cores. It compares squared distances, each operation rounded
-    /// to f64. Among equally near points, the lower index comes first.
+    /// to f64. Among equally near points, the lower index comes first. Squares that overflow are infinite and equal: the
+    /// [crate](crate#what-it-finds) names the range of coordinates without them.
     ///
     /// # Errors
     /// [`gpu_core::Error::Length`], [`gpu_core::Error::NotFinite`] for a place, [`Error::NoNeighbours`] for k = 0,

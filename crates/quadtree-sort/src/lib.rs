@@ -34,6 +34,10 @@
 //! Each call answers a batch on all cores. Functions of the same names take a device ([`nearest()`]); the functions in
 //! [`gpu`] take trees in device memory. The answers are the same.
 //!
+//! Discs and nearest points compare squares of distances. If coordinates are 0 or from 1e-130 to 1e150 in magnitude, no
+//! square overflows or underflows, and every device finds the same points. Beyond, squares are infinite or 0 and count
+//! as equal. The CPU then takes the lower index, and returns the infinite distance or 0; a GPU may find others.
+//!
 //! A program that needs only nearest points can make an [`Index`] by [`index()`]. It has no cells and no levels,
 //! and stays fast for clusters, for points along lines and for many points at one place.
 //!

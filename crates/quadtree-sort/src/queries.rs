@@ -36,7 +36,8 @@ const MOST: u64 = 1 << 32;
 pub enum Regions<'a> {
     /// Rectangles with their edges: `min_x <= x <= max_x`, `min_y <= y <= max_y`.
     Windows(&'a [Bounds]),
-    /// Discs with their edge: `dx * dx + dy * dy <= radius * radius`, each operation rounded to f64.
+    /// Discs with their edge: `dx * dx + dy * dy <= radius * radius`, each operation rounded to f64. The
+    /// [crate](crate#what-it-finds) names the range of coordinates whose squares do not overflow.
     Discs(&'a [Disk]),
     /// Polygons.
     Polygons(&'a Polygons),
@@ -215,7 +216,8 @@ impl Quadtree {
     }
 
     /// The `k` nearest points of each place, searched on all cores. The search compares squared distances, each
-    /// operation rounded to f64. Among equally near points, the lower index comes first.
+    /// operation rounded to f64. Among equally near points, the lower index comes first. Squares that overflow are
+    /// infinite and equal: the [crate](crate#what-it-finds) names the range of coordinates without them.
     ///
     /// # Errors
     /// [`gpu_core::Error::Length`], [`gpu_core::Error::NotFinite`], [`Error::NoNeighbours`] for k = 0,

@@ -52,7 +52,8 @@ impl Search<'_> {
     /// Visits the boxes of a level that may hold a point that comes into the list, the nearest first.
     fn visit(&mut self, level: usize, boxes: Range<usize>) {
         let start = self.index.layout.starts[level] as usize;
-        let mut gaps = [f64::INFINITY; LEAF];
+        // NaN for none: the squared distance of a far box may overflow to infinity, and its points still count.
+        let mut gaps = [f64::NAN; LEAF];
         for (gap, &bounds) in gaps.iter_mut().zip(&self.index.boxes[start..][boxes.clone()]) {
             *gap = self.gap(bounds);
         }
@@ -61,7 +62,7 @@ impl Search<'_> {
         let mut count = 0;
         let reach = self.list.reach();
         for (i, &gap) in gaps.iter().enumerate() {
-            if gap <= reach && gap < f64::INFINITY {
+            if gap <= reach {
                 let mut at = count;
                 while at > 0 && near[at - 1].0 > gap {
                     near[at] = near[at - 1];
@@ -86,7 +87,7 @@ impl Search<'_> {
         }
     }
 
-    /// The squared distance of a box; infinite for one that is passed over. Without a branch, so that the distances of
+    /// The squared distance of a box; NaN for one that is passed over. Without a branch, so that the distances of
     /// several boxes are computed side by side.
     #[inline(always)]
     fn gap(&self, bounds: [[f64; 2]; 2]) -> f64 {
@@ -97,7 +98,7 @@ impl Search<'_> {
         let greater = |a: f64, b: f64| if a > b { a } else { b };
         let dx = greater(greater(west - x, x - east), 0.0);
         let dy = greater(greater(south - y, y - north), 0.0);
-        if is_hidden & self.hides { f64::INFINITY } else { dx * dx + dy * dy }
+        if is_hidden & self.hides { f64::NAN } else { dx * dx + dy * dy }
     }
 
     /// Compares the points of a leaf.

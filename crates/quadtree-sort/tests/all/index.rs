@@ -2,7 +2,7 @@
 
 use gpu_core::{Bounds, Device, Points};
 use quadtree_sort::gpu::{self, DeviceIndex, Workspace};
-use quadtree_sort::{Error, Index, NONE, Neighbours, index};
+use quadtree_sort::{Error, Index, NONE, Neighbours, Params, build, index};
 use testing::clouds::{self, SIDE};
 use testing::{Cloud, Random};
 
@@ -183,7 +183,7 @@ fn equal_distances_are_in_the_order_of_indices() {
 
 #[test]
 fn coordinates_of_any_size_keep_their_order() {
-    for scale in [1e-140, 1e-30, 1e30, 1e140] {
+    for scale in [1e-140, 1e-133, 1e-30, 1e30, 1e140, 1e147] {
         let mut searcher = Searcher::new(scaled(clouds::heaps(1000, 7), scale));
         let (x, y) = places(100, 0.0, 0.0, SIDE, 8);
         let places = (x.iter().map(|x| x * scale).collect(), y.iter().map(|y| y * scale).collect());
@@ -191,6 +191,19 @@ fn coordinates_of_any_size_keep_their_order() {
             searcher.check(&places, k, 9);
             searcher.check_own(k, 97);
         }
+    }
+}
+
+#[test]
+fn points_whose_squared_distances_overflow_are_found_in_the_order_of_their_indices() {
+    let far =
+        Cloud::of((0..100).map(|i| (1e200 * f64::from(1 + i % 7), 1e160 * f64::from(i), 0.0)));
+    let index = index(&Device::Cpu, Points::new(&far.x, &far.y), None).unwrap();
+    let tree = build(&Device::Cpu, Points::new(&far.x, &far.y), &Params::new()).unwrap();
+    for k in [1, 2, 8, 40, 100, 170] {
+        let ([x, y], all) = ([-1e200, 0.0], by_distance(&far, -1e200, 0.0));
+        assert_row("index", &index.nearest(&[x], &[y], k).unwrap(), 0, &all);
+        assert_row("tree", &tree.nearest(&[x], &[y], k).unwrap(), 0, &all);
     }
 }
 

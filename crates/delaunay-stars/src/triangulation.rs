@@ -158,6 +158,8 @@ impl Triangulation {
     /// # Panics
     /// Panics if there is no such point.
     pub fn is_on_hull(&self, point: u32) -> bool {
+        // A word has bits for points beyond the last one.
+        assert!((point as usize) < self.len(), "point {point} of {}", self.len());
         self.on_hull[point as usize / 64] >> (point % 64) & 1 != 0
     }
 

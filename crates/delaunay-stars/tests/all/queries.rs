@@ -264,3 +264,17 @@ fn places_are_checked() {
     let error = found.interpolate_linear(&[1.0; 3], &[0.1, f64::NAN], &[0.1; 2]).unwrap_err();
     assert!(matches!(error, Error::Core(gpu_core::Error::NotFinite { index: 1, .. })));
 }
+
+#[test]
+fn accessors_of_a_point_panic_if_there_is_no_such_point() {
+    let found = of_places(&[[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]);
+    let found = &found;
+    for i in [3, 10, 64, u32::MAX] {
+        let panics =
+            |call: fn(&Triangulation, u32)| std::panic::catch_unwind(|| call(found, i)).is_err();
+        assert!(panics(|found, i| assert!(!found.is_on_hull(i))), "{i}");
+        assert!(panics(|found, i| assert!(found.site_of(i) > 0)), "{i}");
+        assert!(panics(|found, i| assert!(found.star(i).is_empty())), "{i}");
+        assert!(panics(|found, i| assert!(!found.cell(i).is_bounded)), "{i}");
+    }
+}

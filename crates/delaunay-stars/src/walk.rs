@@ -1,8 +1,13 @@
 //! The way to a place, from triangle to triangle.
 
-use kernels_rs::stars::predicates::Predicates;
+use kernels_rs::stars::predicates::{Predicates, is_before};
 
 use crate::{Result, Triangulation};
+
+/// A star of more neighbours than this is searched by bisection.
+const FEW: usize = 16;
+
+type P = [f64; 2];
 
 /// Where a place lies. Corners and ends are indices of points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,12 +69,60 @@ impl Triangulation {
     /// The third corner of the triangle to the left of an edge; `None` along the hull.
     pub(crate) fn apex(&self, from: u32, to: u32) -> Option<u32> {
         let star = self.star(from);
-        let at = star.iter().position(|&neighbour| neighbour == to)?;
+        let at = match star.len() {
+            ..=FEW => star.iter().position(|&neighbour| neighbour == to)?,
+            _ => self.towards(from, self.places[to as usize], self.predicates),
+        };
+        debug_assert_eq!(star[at], to, "neighbours of {from}");
         match star.get(at + 1) {
             Some(&apex) => Some(apex).filter(|_| !self.is_in_line()),
             None if self.is_on_hull(from) => None,
             None => star.first().copied(),
         }
+    }
+
+    /// The position in a site's star of the last neighbour, counter-clockwise from the first, whose direction is not after
+    /// the direction of a place. By bisection: in the logarithm of the star.
+    fn towards(&self, site: u32, place: P, predicates: Predicates) -> usize {
+        let (from, star) = (self.places[site as usize], self.star(site));
+        let at = |neighbour: u32| self.places[neighbour as usize];
+        let start = at(star[0]);
+        let is_forward = is_before(from, start);
+        // Whether a direction is half a turn or more after the first neighbour's. Directions in the same half compare
+        // by their sides.
+        let is_late = |place: P| match predicates.orientation(from, start, place) {
+            0 => is_before(from, place) != is_forward,
+            side => side < 0,
+        };
+        let is_place_late = is_late(place);
+        let is_after = |neighbour: &u32| {
+            let there = at(*neighbour);
+            match (is_late(there), is_place_late) {
+                (false, true) => false,
+                (true, false) => true,
+                _ => predicates.orientation(from, there, place) < 0,
+            }
+        };
+        // The first neighbour is after no direction.
+        star[1..].partition_point(|neighbour| !is_after(neighbour))
+    }
+
+    /// An edge of a site with a long star: from the site, and the place is in its wedge; or of the hull, and the place
+    /// is beyond. A walk that turns around the site comes to this edge. `None` for a site with a short star.
+    fn turned(&self, site: u32, target: Target) -> Option<[u32; 2]> {
+        let star = self.star(site);
+        if star.len() <= FEW {
+            return None;
+        }
+        let at = self.towards(site, target.place, target.predicates);
+        if at + 1 < star.len() || !self.is_on_hull(site) {
+            return Some([site, star[at]]);
+        }
+        // The place lies in the gap of the star, or in line with its last edge.
+        [[site, star[at]], [star[0], site]].into_iter().find(|edge| {
+            let [a, b] = edge.map(|end| self.places[end as usize]);
+            target.predicates.orientation(a, b, target.place) > 0
+        })
     }
 
     /// A place of the caller's.
@@ -91,7 +144,8 @@ impl<'a> Walk<'a> {
     /// many as the cube root of their number. Source: Mücke, Saias and Zhu 1999, "Fast randomized point location
     /// without preprocessing in two- and three-dimensional Delaunay triangulations", doi:10.1016/S0925-7721(98)00035-2.
     ///
-    /// Cost: the triangles on the way. Each step takes the time of a star.
+    /// Cost: the triangles on the way, and the logarithm of a star for each. A turn around a site of more than 16
+    /// neighbours is one step.
     ///
     /// # Errors
     /// - [`gpu_core::Error::NotFinite`]: the place is not finite.
@@ -140,7 +194,7 @@ impl<'a> Walk<'a> {
             target.predicates.orientation(a, b, target.place)
         };
         // The place is not on the right of the way from one to the other.
-        let mut edge = [start, all.star(start)[0]];
+        let mut edge = all.turned(start, target).unwrap_or([start, all.star(start)[0]]);
         if side(edge[0], edge[1]) < 0 {
             edge.reverse();
         }
@@ -153,13 +207,14 @@ impl<'a> Walk<'a> {
                 return Location::Outside([b, a]);
             };
             let sides = [side(b, c), side(c, a)];
-            if sides[0] < 0 {
-                edge = [c, b];
-            } else if sides[1] < 0 {
-                edge = [a, c];
-            } else {
-                return within([a, b, c], [side(a, b), sides[0], sides[1]]);
-            }
+            edge = match sides {
+                [..0, _] => [c, b],
+                [_, ..0] => [a, c],
+                _ => return within([a, b, c], [side(a, b), sides[0], sides[1]]),
+            };
+            // The place is on the left of the edge. So each triangle of a turn around an end, to the place's direction, is
+            // a step that a walk may take, and still none comes back.
+            edge = edge.into_iter().find_map(|end| all.turned(end, target)).unwrap_or(edge);
         }
     }
 

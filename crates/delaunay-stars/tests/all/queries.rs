@@ -82,6 +82,53 @@ fn every_place_is_where_exact_arithmetic_says() {
     }
 }
 
+/// A hub and places around it, whose angles are `turn` apart.
+fn wheel(rim: u32, turn: f64) -> Cloud {
+    let place = |i: u32| (turn * f64::from(i)).sin_cos();
+    let on_rim = (0..rim).map(place).map(|(sin, cos)| (cos, sin, 0.0));
+    Cloud::of(std::iter::once((0.0, 0.0, 0.0)).chain(on_rim))
+}
+
+#[test]
+fn a_turn_around_a_hub_is_one_step() {
+    let (rim, places) = (100_000, 2_000);
+    let turn = std::f64::consts::TAU / f64::from(rim);
+    let found = of(&wheel(rim, turn));
+    assert_eq!(found.star(0).len(), rim as usize);
+    // Step by step, with a look at all of the star in each, this would be 10^12 comparisons.
+    let mut walk = found.walk();
+    for k in 0..places {
+        let i = k * 7_919 % rim;
+        let (sin, cos) = (turn * (f64::from(i) + 0.5)).sin_cos();
+        let away = if k % 2 == 0 { 0.3 } else { 0.999_999 };
+        let corners = [0, i + 1, (i + 1) % rim + 1];
+        assert_eq!(walk.locate(away * cos, away * sin).unwrap(), Location::Triangle(corners));
+        if k % 10 == 0 {
+            assert_eq!(walk.locate(0.0, 0.0).unwrap(), Location::Site(0));
+            let Location::Outside(side) = walk.locate(2.0 * cos, 2.0 * sin).unwrap() else {
+                panic!("a place beyond the rim is outside");
+            };
+            assert_eq!(side, [i + 1, (i + 1) % rim + 1]);
+        }
+    }
+}
+
+#[test]
+fn places_around_a_hub_are_where_exact_arithmetic_says() {
+    // All of a turn; half of one, with the hub on the hull, exactly and nearly; and a part of one.
+    for turn in [0.1, 0.05, 0.0498, 0.052, 0.01] {
+        let cloud = wheel(64, turn);
+        let found = of(&cloud);
+        let mut walk = found.walk();
+        let mut random = Random::new(3);
+        let near = (0..300).map(|_| [0; 2].map(|_| random.between(-1.5, 1.5)));
+        for target in targets(&cloud, &found).into_iter().chain(near) {
+            let location = walk.locate(target[0], target[1]).unwrap();
+            check_location(&cloud, &found, target, location);
+        }
+    }
+}
+
 #[test]
 fn places_are_found_where_all_sites_are_in_line() {
     let found = of_places(&[[2.0, 2.0], [0.0, 0.0], [4.0, 4.0], [2.0, 2.0]]);

@@ -147,6 +147,10 @@ pub fn split_lines(
     let mut found = LineSites::default();
     let mut pieces = even_pieces(lines, &how, &mut found)?;
     let mut on_lines = Obstacles::none()?;
+    // Lines of one place have no pieces, but are sites.
+    let is_lone = |line: &&Vec<P>| line.iter().all(|place| *place == line[0]);
+    let lone: Vec<P> =
+        lines.iter().filter(is_lone).filter_map(|line| line.first().copied()).collect();
     // Each round divides, and pieces shorter than the least stay as they are: this ends long before.
     for _ in 0..64 {
         let all = [&points, &on_lines];
@@ -154,7 +158,10 @@ pub fn split_lines(
         pieces = divided;
         found.extend(added);
         require(found.x.len() + points.x.len())?;
-        let ends = |axis: usize| pieces.iter().flat_map(|p| [p.a[axis], p.b[axis]]).collect();
+        let ends = |axis: usize| {
+            let of_pieces = pieces.iter().flat_map(|p| [p.a[axis], p.b[axis]]);
+            of_pieces.chain(lone.iter().map(|place| place[axis])).collect()
+        };
         on_lines = Obstacles::of(ends(0), ends(1), progress)?;
         pieces = looked_at(pieces, &on_lines)?;
         if !pieces.iter().any(|piece| piece.is_held && piece.length() > how.least) {

@@ -124,6 +124,18 @@ fn a_line_goes_through_points_that_it_nearly_touches() {
     }
 }
 
+#[test]
+fn pieces_avoid_a_line_of_a_single_place() {
+    let cloud = Cloud::of([(5.0, -4.0, 0.0), (5.0, 4.0, 0.0)]);
+    for lone in [vec![[5.0, 0.0]], vec![[5.0, 0.0]; 2], vec![[5.0, 0.1]]] {
+        let lines = [vec![[0.0, 0.0], [10.0, 0.0]], lone.clone()];
+        let (found, all, places) = split(&cloud, &lines, Splitting::new(30.0));
+        assert_eq!((found.open, crossed(&found, &all, &places)), (0, 0), "{lone:?}");
+        let is_end = found.pieces.iter().flatten().any(|end| *end == lone[0]);
+        assert!(is_end, "{lone:?}: within half of the least length");
+    }
+}
+
 /// Places farther than half the greatest length from a line have no natural neighbours across it.
 #[test]
 fn natural_neighbours_lie_on_one_side() {

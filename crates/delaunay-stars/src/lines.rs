@@ -14,7 +14,7 @@
 //! Where to divide:
 //!
 //! ```text
-//! if the site lies within least / 2 of the piece: at the site, which the line then goes through
+//! if the site lies within least / 2 of the segment: at the site, which the line then goes through
 //! else if one end is a vertex of the line: at a power of two from the vertex, near the middle
 //! else: in the middle
 //! ```
@@ -191,6 +191,8 @@ impl LineSites {
 struct Piece {
     a: P,
     b: P,
+    /// The ends of the segment. Pieces may move from it, and their shifts must not add up.
+    whole: [P; 2],
     line: u32,
     segment: u32,
     /// The parts of the segment before its ends.
@@ -237,13 +239,20 @@ impl Piece {
         }
     }
 
-    /// The share of the piece before a site, if the site is so near to the piece that it is taken for an end.
-    fn near(&self, [x, y]: P, least: f64) -> Option<f64> {
-        let ([dx, dy], length) = ([self.b[0] - self.a[0], self.b[1] - self.a[1]], self.length());
-        let (px, py) = (x - self.a[0], y - self.a[1]);
-        let away = (dx * py - dy * px).abs() / length;
-        (away <= least / 2.0).then(|| ((dx * px + dy * py) / (length * length)).clamp(0.0, 1.0))
+    /// The share of the piece before a site, if the site is so near to the segment that it is taken for an end.
+    fn near(&self, site: P, least: f64) -> Option<f64> {
+        let [a, b] = self.whole;
+        let foot = share([a, b], site);
+        let [dx, dy] = [0, 1].map(|axis| site[axis] - (a[axis] + (b[axis] - a[axis]) * foot));
+        (dx.hypot(dy) <= least / 2.0).then(|| share([self.a, self.b], site))
     }
+}
+
+/// The share of a segment before its nearest place to another one.
+fn share([a, b]: [P; 2], [x, y]: P) -> f64 {
+    let ([dx, dy], length) = ([b[0] - a[0], b[1] - a[1]], (b[0] - a[0]).hypot(b[1] - a[1]));
+    let along = dx / length * (x - a[0]) + dy / length * (y - a[1]);
+    (along / length).clamp(0.0, 1.0)
 }
 
 /// Sites that are to be in no circle.
@@ -315,7 +324,8 @@ fn even_pieces(lines: &[Vec<P>], how: &Splitting, found: &mut LineSites) -> Resu
             }
             let parts = if is_forward { [0.0, 1.0] } else { [1.0, 0.0] };
             let (are_vertices, is_held, is_new) = ([true; 2], false, true);
-            let mut rest = Piece { a, b, line, segment, parts, are_vertices, is_held, is_new };
+            let mut rest =
+                Piece { a, b, whole: [a, b], line, segment, parts, are_vertices, is_held, is_new };
             let whole = rest;
             let count = (whole.length() / how.longest).ceil().max(1.0);
             gpu_core::require_at_most("pieces of a line", count as u64, MAX_POINTS - 1)?;

@@ -136,6 +136,20 @@ fn pieces_avoid_a_line_of_a_single_place() {
     }
 }
 
+#[test]
+fn shifts_to_points_nearly_touched_do_not_add_up() {
+    let line = [vec![[0.0, 0.0], [16.0, 0.0]]];
+    let near = [(8.0, 0.49), (4.0, 0.73), (2.0, 0.85), (12.0, 0.7)];
+    let cloud = Cloud::of(near.map(|(x, y)| (x, y, 0.0)));
+    let (found, all, places) = split(&cloud, &line, Splitting::new(16.0).least(1.0));
+    assert!(crossed(&found, &all, &places) <= found.open);
+    let is_end = |(x, y): (f64, f64)| found.pieces.iter().flatten().any(|end| *end == [x, y]);
+    assert_eq!(near.map(is_end), [true, false, false, false]);
+    for end in found.pieces.iter().flatten() {
+        assert!(away(*end, [[0.0, 0.0], [16.0, 0.0]]) <= 0.5, "{end:?}");
+    }
+}
+
 /// Places farther than half the greatest length from a line have no natural neighbours across it.
 #[test]
 fn natural_neighbours_lie_on_one_side() {

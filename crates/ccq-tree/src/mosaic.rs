@@ -80,19 +80,45 @@ pub fn mosaic_places(grids: &[GridSpec]) -> Result<(GridSpec, Vec<Window>)> {
 /// ```
 ///
 /// # Errors
-/// [`Error::Gap`] if the mosaic has such cells and no value stands for NODATA.
+/// - [`Error::Window`]: a place is not a part of the grid, or its end comes before its beginning.
+/// - [`Error::Gap`]: the mosaic has such cells, and no value stands for NODATA.
+/// - [`Error::Part`]: places have more cells than the grid, so that some overlap, and no value stands for NODATA. Fewer
+///   cells are not compared: the places are those of [`mosaic_places`], or do not overlap either.
 pub fn mosaic_fill<T: Number>(
     grid: &GridSpec,
     places: &[Window],
     nodata: Option<Bound>,
 ) -> Result<T> {
-    let covered: u64 = places.iter().map(|place| place.cells()).sum();
-    let empty = nodata.and_then(exact_rank::<T>).map(T::of_rank).or(T::MISSING);
-    match empty {
-        Some(value) => Ok(value),
-        None if covered == grid.cells() => Ok(T::of_rank(T::RANKS.0)),
-        None => Err(Error::Gap { cells: grid.cells() - covered }),
+    // A raster without cells has a place without any.
+    let is_empty = |place: &Window| place.row0 == place.row1 || place.column0 == place.column1;
+    let filled = || places.iter().filter(|place| !is_empty(place));
+    filled().try_for_each(|place| place.check(grid).map(drop))?;
+    if let Some(value) = nodata.and_then(exact_rank::<T>).map(T::of_rank).or(T::MISSING) {
+        return Ok(value);
     }
+    // The sum is exact: the loop ends before it is above twice the grid's cells.
+    let mut covered = 0;
+    for (index, place) in places.iter().enumerate() {
+        covered += place.cells();
+        // The places lie in the grid, so some overlap, of which one comes before this one.
+        if covered > grid.cells() {
+            return Err(overlap(&places[..=index]));
+        }
+    }
+    match grid.cells() - covered {
+        0 => Ok(T::of_rank(T::RANKS.0)),
+        cells => Err(Error::Gap { cells }),
+    }
+}
+
+/// The first place that overlaps an earlier one.
+fn overlap(places: &[Window]) -> Error {
+    let earlier = |index: usize| {
+        let is_common = |other: &Window| other.and(places[index]).is_some();
+        Some((index, places[..index].iter().position(is_common)?))
+    };
+    let (index, other) = (0..places.len()).find_map(earlier).unwrap_or_default();
+    Error::Part { index, other, reason: "overlaps" }
 }
 
 /// Joins adjacent rasters into one, in any order and of any sides. Cells that no raster has become `nodata`, or NaN.
@@ -149,4 +175,27 @@ fn corner_of(grid: &GridSpec, first: &GridSpec) -> Result<(i64, i64), &'static s
         return Err("does not lie on the grid of");
     }
     Ok((column.round() as i64, row.round() as i64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_beyond_the_grid_or_with_swapped_ends_have_no_fill() {
+        let grid = GridSpec::of_pixels(4, 3);
+        let whole = Window::of(&grid);
+        let west = Window { column1: 2, ..whole };
+        assert_eq!(mosaic_fill::<u8>(&grid, &[whole, Window::default()], None), Ok(0));
+        assert_eq!(mosaic_fill::<u8>(&grid, &[west], None), Err(Error::Gap { cells: 6 }));
+        for bad in [Window { row1: 4, ..whole }, Window { column0: 3, column1: 2, ..whole }] {
+            for nodata in [None, Some(9.into())] {
+                let error = mosaic_fill::<u8>(&grid, &[west, bad], nodata).unwrap_err();
+                assert!(matches!(error, Error::Window { .. }), "{error}");
+            }
+        }
+        let overlaps = Err(Error::Part { index: 1, other: 0, reason: "overlaps" });
+        assert_eq!(mosaic_fill::<u8>(&grid, &[west, whole], None), overlaps);
+        assert_eq!(mosaic_fill::<u8>(&grid, &[west, whole], Some(9.into())), Ok(9));
+    }
 }

@@ -141,9 +141,11 @@ impl Window {
         self.and(other) == Some(other)
     }
 
-    /// Cells.
+    /// Returns the number of cells; 0 if the end comes before the beginning.
     pub fn cells(self) -> u64 {
-        u64::from(self.row1 - self.row0) * u64::from(self.column1 - self.column0)
+        let [rows, columns] = [(self.row0, self.row1), (self.column0, self.column1)]
+            .map(|(first, end)| u64::from(end.saturating_sub(first)));
+        rows * columns
     }
 
     /// Itself, if it is a part of a raster that is not empty.
@@ -196,6 +198,15 @@ pub(crate) fn check_range((low, high): (Bound, Bound)) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_window_whose_end_comes_first_has_no_cells() {
+        let window = Window { row0: 2, column0: 3, row1: 5, column1: 7 };
+        assert_eq!(window.cells(), 12);
+        assert_eq!(Window { row1: 1, ..window }.cells(), 0);
+        assert_eq!(Window { column1: 0, ..window }.cells(), 0);
+        assert_eq!(Window { row1: 1, column1: 0, ..window }.cells(), 0);
+    }
 
     #[test]
     fn bins_that_do_not_rise_are_named() {

@@ -37,9 +37,9 @@ impl Node {
         self.quadrants == 0
     }
 
-    /// The places of its points in the order of the tree.
+    /// The places of its points in the order of the tree. The end of a node that was edited is at most 2^64 - 1.
     pub fn points(&self) -> std::ops::Range<usize> {
-        self.start as usize..(self.start + self.count) as usize
+        self.start as usize..self.start.saturating_add(self.count) as usize
     }
 
     /// The places of its children among the nodes.

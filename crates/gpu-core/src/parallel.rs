@@ -157,17 +157,24 @@ pub fn for_each<T: Send>(array: &mut [T], grain: usize, work: impl Fn(usize, &mu
 }
 
 /// Calls `work` with each chunk of `len` elements and its number. The last chunk may be shorter.
+///
+/// # Panics
+/// Panics if `len` is 0.
 pub fn for_chunks<T: Send>(array: &mut [T], len: usize, work: impl Fn(usize, &mut [T]) + Sync) {
     for_chunks_init(array, len, || (), |(), i, chunk| work(i, chunk));
 }
 
 /// Calls `work` like [`for_chunks`], with a state of its own for each range of chunks.
+///
+/// # Panics
+/// Panics if `len` is 0.
 pub fn for_chunks_init<T: Send, S>(
     array: &mut [T],
     len: usize,
     init: impl Fn() -> S + Sync,
     work: impl Fn(&mut S, usize, &mut [T]) + Sync,
 ) {
+    assert!(len > 0, "chunks have at least one element");
     for_parts(array, len, 1, &|first, part| {
         let mut own = init();
         let chunks = (first / len..).zip(part.chunks_mut(len));
@@ -244,6 +251,12 @@ mod tests {
         for_each(&mut array, 64, |i, x| *x += i);
         assert!(array.iter().enumerate().all(|(i, &x)| x == i / 100 + 1 + i));
         for_chunks(&mut [0_u8; 0], 3, |_, _| panic!("there is none"));
+    }
+
+    #[test]
+    #[should_panic(expected = "chunks have at least one element")]
+    fn chunks_of_no_elements_panic() {
+        for_chunks(&mut [0_u8; 0], 0, |_, _| ());
     }
 
     #[test]

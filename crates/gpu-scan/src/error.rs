@@ -25,8 +25,11 @@ pub enum Error {
         /// Bits of the key.
         bits: u32,
     },
-    /// There are more segments than elements, but each segment needs one.
-    #[error("{segments} segments in {elements} elements: each segment needs at least one element")]
+    /// There are more segments than elements. Segments may be empty, but there may be at most as many as elements.
+    #[error(
+        "{segments} segments of {elements} elements: there may be at most as many segments as \
+         elements, empty ones included"
+    )]
     TooManySegments {
         /// Segments given.
         segments: u64,

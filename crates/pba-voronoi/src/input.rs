@@ -30,7 +30,7 @@ use crate::{Error, NONE, Result};
 pub enum Sites<'a> {
     /// A byte a pixel, row by row: a site where it is not zero.
     Mask(&'a [u8]),
-    /// A bit a pixel. A bit a pixel. Each row begins with a new word, and bit i of word w of a row is pixel 32 w + i.
+    /// A bit a pixel. Each row begins with a new word, and bit i of word w of a row is pixel 32 w + i.
     /// So there are `width.div_ceil(32) * height` words. Bits beyond the width are ignored.
     Bits(&'a [u32]),
     /// The sites' columns and rows, in any order; the list may name a pixel more than once.

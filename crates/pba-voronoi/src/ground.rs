@@ -9,7 +9,7 @@ use gpu_core::{Grid, GridSpec, host_memory};
 use crate::{Error, Integers, Result, Spacing};
 
 /// Returns the bearing of a step, in degrees clockwise from north: above 0 and at most 360. Due north is 360, and no
-/// step is 0.
+/// step is 0. NaN if a part of the step is NaN.
 ///
 /// So a site, which is its own nearest site, has another bearing than a pixel whose site lies due north. ArcGIS's
 /// Euclidean direction and xarray-spatial count in the same way.
@@ -26,7 +26,8 @@ pub fn bearing(east: f64, north: f64) -> f32 {
     let degrees = east.atan2(north).to_degrees();
     let turned = if degrees <= 0.0 { degrees + 360.0 } else { degrees };
     // 0 stands for the same place, so an angle that f32 would round to 0 stays above it.
-    (turned as f32).max(f32::MIN_POSITIVE)
+    let turned = turned as f32;
+    if turned < f32::MIN_POSITIVE { f32::MIN_POSITIVE } else { turned }
 }
 
 /// Where the pixels of a raster lie. Pixel (0, 0) begins at `origin`. `column` and `row` are the steps on the ground

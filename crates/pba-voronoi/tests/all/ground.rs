@@ -72,6 +72,10 @@ fn bearings_go_clockwise_from_north() {
     ] {
         assert_eq!(bearing(east, north), expected, "{east} {north}");
     }
+    // A step that is no number has no bearing.
+    for (east, north) in [(f64::NAN, 1.0), (0.0, f64::NAN), (f64::NAN, f64::NAN)] {
+        assert!(bearing(east, north).is_nan(), "{east} {north}");
+    }
     // A hair east of north is not a site, a hair west of it not more than a turn.
     assert!(bearing(1e-200, 1e200) > 0.0 && bearing(-1e-200, 1e200) == 360.0);
 }

@@ -1,6 +1,6 @@
 //! What can go wrong between the host and the device.
 
-use crate::Shortest;
+use crate::{Bounds, Shortest};
 
 /// The result of gpu-core's functions.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -30,6 +30,12 @@ pub enum Error {
         columns: f64,
         /// Rows asked for.
         rows: f64,
+    },
+    /// Bounds whose corners are swapped, or NaN.
+    #[error("bounds {bounds}: the first corner must not lie east or north of the second")]
+    Bounds {
+        /// As given.
+        bounds: Bounds,
     },
     /// A buffer does not have the length that the call needs.
     #[error("{what} has {found} elements, expected {expected}")]

@@ -114,9 +114,13 @@ impl GridSpec {
     ///
     /// # Errors
     /// - The errors of [`GridSpec::new`].
+    /// - [`Error::Bounds`]: the least x or y is above the greatest, or one is NaN.
     /// - [`Error::GridTooLarge`]: a side would not fit `u32`.
     pub fn covering(bounds: Bounds, cell_size: f64) -> Result<Self> {
         check_cell_size(cell_size)?;
+        if !(bounds.min_x <= bounds.max_x && bounds.min_y <= bounds.max_y) {
+            return Err(Error::Bounds { bounds });
+        }
         let west = (bounds.min_x / cell_size).floor();
         let north = (bounds.max_y / cell_size).ceil();
         let origin_x = (west * cell_size).min(bounds.min_x);
@@ -303,6 +307,20 @@ mod tests {
         assert!(matches!(GridSpec::covering(bounds, f64::NAN), Err(Error::CellSize { .. })));
         assert!(matches!(GridSpec::covering(bounds, 1e-3), Err(Error::GridTooLarge { .. })));
         assert!(matches!(GridSpec::new(f64::NAN, 0.0, 1.0, 1, 1), Err(Error::Origin { .. })));
+    }
+
+    #[test]
+    fn bounds_with_swapped_corners_have_no_grid() {
+        let [min_x, min_y, max_x, max_y] = [1.0, 2.0, 5.0, 2.0];
+        assert!(GridSpec::covering(Bounds { min_x, min_y, max_x, max_y }, 1.0).is_ok());
+        for bounds in [
+            Bounds { min_x: max_x, min_y, max_x: min_x, max_y },
+            Bounds { min_x, min_y: 2.5, max_x, max_y },
+            Bounds { min_x, min_y, max_x: f64::NAN, max_y },
+        ] {
+            let error = GridSpec::covering(bounds, 1.0).unwrap_err();
+            assert!(matches!(error, Error::Bounds { .. }), "{error}");
+        }
     }
 
     #[test]

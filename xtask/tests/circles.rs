@@ -109,7 +109,8 @@ fn circles(root: &Path) -> Vec<String> {
     modules(root, root, &mut files);
     let mut arrows = BTreeSet::new();
     for (from, path) in &files {
-        let text = syn::parse_file(&fs::read_to_string(path).unwrap()).unwrap();
+        let text = syn::parse_file(&fs::read_to_string(path).unwrap())
+            .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         let mut reader = Reader { module: from.clone(), paths: BTreeSet::new() };
         reader.visit_file(&text);
         for path in &reader.paths {

@@ -69,9 +69,10 @@ impl Triangulation {
     /// The third corner of the triangle to the left of an edge; `None` along the hull.
     pub(crate) fn apex(&self, from: u32, to: u32) -> Option<u32> {
         let star = self.star(from);
-        let at = match star.len() {
-            ..=FEW => star.iter().position(|&neighbour| neighbour == to)?,
-            _ => self.towards(from, self.places[to as usize], self.predicates),
+        let at = if star.len() <= FEW {
+            star.iter().position(|&neighbour| neighbour == to)?
+        } else {
+            self.towards(from, self.places[to as usize], self.predicates)
         };
         debug_assert_eq!(star[at], to, "neighbours of {from}");
         match star.get(at + 1) {
@@ -207,9 +208,9 @@ impl<'a> Walk<'a> {
                 return Location::Outside([b, a]);
             };
             let sides = [side(b, c), side(c, a)];
-            edge = match sides {
-                [..0, _] => [c, b],
-                [_, ..0] => [a, c],
+            edge = match sides.map(|side| side < 0) {
+                [true, _] => [c, b],
+                [_, true] => [a, c],
                 _ => return within([a, b, c], [side(a, b), sides[0], sides[1]]),
             };
             // The place is on the left of the edge. So each triangle of a turn around an end, to the place's direction, is

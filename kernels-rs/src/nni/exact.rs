@@ -17,9 +17,11 @@ pub mod half_edges;
 pub mod kernels;
 pub mod merge;
 pub mod scene;
+pub mod star_arrays;
 pub mod weights;
 
 pub use half_edges::*;
 pub use kernels::*;
+pub use star_arrays::*;
 
 device_std::ptx_module! { "nni_exact" }

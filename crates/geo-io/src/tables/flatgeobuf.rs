@@ -87,7 +87,8 @@ impl Read for Bounded {
         Ok(count)
     }
 
-    /// Nothing but sizes is asked for by 4 bytes as a whole. What [`read`](Self::read) gives may be 4 bytes of anything.
+    /// The reader asks for 4 bytes as a whole if they are a size. What [`read`](Self::read) gives may be 4 bytes of
+    /// anything.
     fn read_exact(&mut self, bytes: &mut [u8]) -> io::Result<()> {
         self.file.read_exact(bytes)?;
         self.at += bytes.len() as u64;

@@ -11,15 +11,15 @@
 //!         find the site in it: both slots are each other's twins
 //! ```
 //!
-//! The search takes the shorter star of both ends. In a plane graph these lengths sum up to at most six times the number
-//! of edges, however long some stars are (Chiba and Nishizeki 1985, "Arboricity and subgraph listing algorithms",
-//! doi:10.1137/0214017).
+//! The search takes the shorter star of both ends. However long some stars are, in a plane graph these lengths sum up
+//! to at most six times the number of edges. (Chiba and Nishizeki 1985, "Arboricity and subgraph listing algorithms",
+//! doi:10.1137/0214017.)
 
 use device_std::{In, Out, arguments, kernel, thread, vector};
 
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
-use super::kernels::StarArrays;
+use super::star_arrays::StarArrays;
 use crate::stars::angles::{Edge, kite, way};
 use crate::stars::natural::{Stars, after};
 

@@ -7,9 +7,9 @@ use super::MODULE;
 use super::half_edges::LinkedStars;
 use super::merge::Merge;
 use super::scene::{Answer, Cell, Scene, Sites};
+use super::star_arrays::StarArrays;
 use super::weights::{LINEAR, SIBSON, SMOOTH};
 use crate::nni::tallies::{LEFT, OUTSIDE, SITES, count_flags};
-use crate::stars::natural::{OPEN, Stars};
 use crate::stars::predicates::{Decide, Decided, Predicates, Quick, sure};
 
 /// Threads of a block of the kernels over points and sites.
@@ -26,40 +26,6 @@ pub const PATCH_ROWS: u32 = 4;
 
 /// Cells of a patch.
 pub const OF_PATCH: u32 = PATCH_COLUMNS * PATCH_ROWS;
-
-/// The stars of all sites.
-#[arguments]
-pub struct StarArrays<'a> {
-    /// x and y of each site.
-    pub places: In<'a, f64>,
-    /// Where each star begins, and where the last one ends.
-    pub starts: In<'a, u32>,
-    /// The neighbours of all sites, star after star. The last neighbour of a site on the hull has the bit [`OPEN`].
-    pub neighbours: In<'a, u32>,
-    /// How many sites.
-    pub sites: u32,
-}
-
-impl Stars for StarArrays<'_> {
-    #[inline(always)]
-    fn place(&self, site: u32) -> [f64; 2] {
-        let at = 2 * site as u64;
-        [self.places.get(at), self.places.get(at + 1)]
-    }
-    #[inline(always)]
-    fn star(&self, site: u32) -> [u32; 2] {
-        [self.starts.get(site), self.starts.get(site + 1)]
-    }
-    #[inline(always)]
-    fn neighbour(&self, at: u32) -> u32 {
-        self.neighbours.get(at) & !OPEN
-    }
-    #[inline(always)]
-    fn is_on_hull(&self, site: u32) -> bool {
-        let [first, end] = self.star(site);
-        first == end || self.neighbours.get(end - 1) & OPEN != 0
-    }
-}
 
 /// Writes x and y of each of `len` sites side by side. Grid: a thread for each site.
 ///

@@ -13,6 +13,8 @@
 #include "cuBQL/bvh.h"
 #include "cuBQL/builder/cuda.h"
 #include "cuBQL/queries/pointData/knn.h"
+// cukd/builder.h uses it, and newer versions of Thrust do not bring it along.
+#include <thrust/tuple.h>
 #include "cukd/builder.h"
 #include "cukd/knn.h"
 

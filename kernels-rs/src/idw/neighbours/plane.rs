@@ -37,7 +37,7 @@ pub const MAX_OF_QUADRANT: u32 = MAX_LISTED / 4;
     nearest_64: <Nearest<64, 65>>, resident = 5, spills = 300;
     part_16: <InPart<InEllipse, 16, 17, 1, 16>>, resident = 16, spills = 350;
     part_64: <InPart<InEllipse, 64, 65, 1, 64>>;
-    quadrants_4: <InPart<InEllipse, 4, 5, 4, 16>>, resident = 16, spills = 700;
+    quadrants_4: <InPart<InEllipse, 4, 5, 4, 16>>, resident = 16, spills = 1200;
     quadrants_8: <InPart<InEllipse, 8, 9, 4, 32>>, resident = 8, spills = 200;
     quadrants_16: <InPart<InEllipse, 16, 17, 4, 64>>;
     many: <Many<InEllipse>>;

@@ -31,7 +31,7 @@ const FURTHER: u64 = 12;
 
 impl Kind {
     /// Returns the bytes of a point and of a cell, halo included, while a tile is made. The points are joined and
-    /// sorted, and by the exact method have rings of neighbours. The cells are the DEM with its margin, and by the
+    /// sorted, and by the exact method have stars. The cells are the DEM with its margin, and by the
     /// pixel method the rasters of nearest sites in two orders.
     fn made(self) -> (u64, u64) {
         let (values, further) = (VALUE.0 * self.further, FURTHER * (self.bands - 1));
@@ -72,9 +72,8 @@ impl Kind {
         }
     }
 
-    /// Returns the memory of a tile on a card. With the exact method most of it holds slots for polygons of any
-    /// size, and rings of neighbours, which dense points do not keep. On pixels it holds the rasters of nearest
-    /// sites.
+    /// Returns the memory of a tile on a card. With the exact method most of it holds stars, and before them what a
+    /// triangulation takes while it runs. On pixels it holds the rasters of nearest sites.
     pub fn on_device(self) -> Model {
         let pixels = u64::from(self.supersample).pow(2);
         match self.method {

@@ -27,7 +27,8 @@ impl Triangulation {
     /// Returns the Voronoi cell of a point's site. Its corners are rounded: they come from formulas in f64, relative to
     /// the site. Cost: in proportion to the site's neighbours.
     ///
-    /// If three sites are nearly in line, their corner lies far away, and its error is large.
+    /// If three sites are nearly in line, their corner lies far away, and its error is large. If they are in line but for
+    /// some ulps, the cell's area may be anything, also negative.
     ///
     /// ```
     /// # fn main() -> delaunay_stars::Result<()> {

@@ -51,7 +51,8 @@ impl Walk<'_> {
     /// The set of neighbours is exact: they are the corners of the triangles whose circles hold the place. Source:
     /// Watson 1981, "Computing the n-dimensional Delaunay tessellation with application to Voronoi polytopes",
     /// doi:10.1093/comjnl/24.2.167. Shares are rounded. Their error is some ulps times the square of a ratio: how many
-    /// times farther the farthest neighbour is than the nearest one.
+    /// times farther the farthest neighbour is than the nearest one. In a triangle whose height is some ulps of the
+    /// coordinates, rounding decides the shares.
     ///
     /// ```
     /// # fn main() -> delaunay_stars::Result<()> {
@@ -140,7 +141,8 @@ impl Walk<'_> {
 
 impl Triangulation {
     /// Interpolates linearly in each triangle at many places, on all cores; NaN outside the hull. It is fastest if each
-    /// place lies near the previous one.
+    /// place lies near the previous one. In a triangle whose height is some ulps of the coordinates, rounding decides
+    /// the value.
     ///
     /// ```
     /// # fn main() -> delaunay_stars::Result<()> {

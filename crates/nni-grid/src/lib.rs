@@ -52,7 +52,8 @@
 //!
 //! # Accuracy
 //!
-//! The error of the exact method is the rounding of results to f32. On pixels, sites move to the centres of their
+//! The error of the exact method is the rounding of results to f32, but in triangles whose height is some ulps of the
+//! coordinates ([`delaunay_stars::NaturalNeighbours`]). On pixels, sites move to the centres of their
 //! pixels: by half a pixel's diagonal at most, which a finer raster shrinks. Values are resolved to their range /
 //! 2^31 or better ([`ValueScale`]).
 //!

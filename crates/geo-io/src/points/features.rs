@@ -146,7 +146,7 @@ fn position(path: &Path, names: &[String], name: &str) -> Result<Option<usize>> 
     if let Some(exact) = names.iter().position(|of| of == name) {
         return Ok(Some(exact));
     }
-    let mut alike = (0..names.len()).filter(|&i| names[i].eq_ignore_ascii_case(name));
+    let mut alike = (0..names.len()).filter(|&i| names[i].to_lowercase() == name.to_lowercase());
     match (alike.next(), alike.count()) {
         (Some(one), 0) => Ok(Some(one)),
         (Some(_), more) => Err(Error::AmbiguousColumn {

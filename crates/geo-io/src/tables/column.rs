@@ -37,7 +37,7 @@ pub fn read_column(path: &Path, name: &str) -> Result<Vec<Value>> {
     };
     let table = open(path, kind)?;
     let columns = &table.about().columns;
-    let is_it = |column: &String| column.eq_ignore_ascii_case(name);
+    let is_it = |column: &String| column.to_lowercase() == name.to_lowercase();
     let found = columns.iter().position(|column| column == name).or(columns.iter().position(is_it));
     let found = found.ok_or_else(|| Error::NoColumn {
         path: path.to_owned(),

@@ -64,7 +64,7 @@ impl Recipe {
             crs: place.without_heights().crs.as_ref().map(System::of).transpose()?,
             value_bytes: mask.value_bytes(),
             unpacking_bytes: mask.unpacking_bytes(),
-            zarr: args.store.planned()?,
+            zarr: args.store.planned(&args.output)?,
         })
     }
 

@@ -72,7 +72,7 @@ fn divide(args: &PlanArgs, asked: &Asked, headers: &Headers) -> Result<Plan> {
     let (grid, lattice) = grid(asked, headers)?;
     let mut recipe =
         Recipe::new((&args.points, &args.surface), asked, lattice, ranges, headers.crs.as_ref())?;
-    recipe.zarr = args.store.planned()?;
+    recipe.zarr = args.store.planned(&args.output)?;
     let (method, supersample) = (args.surface.method, args.surface.supersample);
     let kind = Kind {
         method,

@@ -64,7 +64,7 @@ pub fn entries(path: &Path, column: Option<&str>) -> Result<Vec<Entry>> {
 fn column_of(row: &Properties, asked: Option<&str>) -> Result<String> {
     let wanted = asked.unwrap_or(LOCATION);
     let names: Vec<&str> = row.names().collect();
-    let is_it = |name: &&&str| name.eq_ignore_ascii_case(wanted);
+    let is_it = |name: &&&str| name.to_lowercase() == wanted.to_lowercase();
     let found = names.iter().find(|name| **name == wanted).or(names.iter().find(is_it));
     found.map(|name| (*name).to_owned()).with_context(|| {
         let columns = names.join(", ");

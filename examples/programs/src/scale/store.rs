@@ -26,13 +26,14 @@ pub struct StoreArgs {
 }
 
 impl StoreArgs {
-    /// The store's absolute name in a plan, which is valid from any folder.
+    /// The store's absolute name in a plan, which is valid from any folder. `plan` is the plan's file.
     ///
     /// # Errors
-    /// A name of another format, a store that exists already, or a folder that does not exist.
-    pub fn planned(&self) -> Result<Option<String>> {
+    /// A name of another format or that of the plan, a store that exists already, or a folder that does not exist.
+    pub fn planned(&self, plan: &Path) -> Result<Option<String>> {
         let Some(path) = &self.zarr else { return Ok(None) };
         Format::of("--zarr", path, &[Format::Zarr])?;
+        geo_io::check_distinct(&[], &[plan, path])?;
         let output = Output { path, existing: Existing::Refuse };
         geo_io::check_output(output).map_err(|error| match error {
             // Its chunks are written by `run`, which replaces none.

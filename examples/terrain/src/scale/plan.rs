@@ -61,7 +61,7 @@ fn divide(
     let grid = GridSpec::of_pixels(width as u32, height as u32);
     let drawing = args.drawing.of(&dem, &products, progress)?;
     let mut recipe = Recipe::new(products, (&args.method, drawing), &dem.lie, dem.file())?;
-    recipe.zarr = args.store.planned()?;
+    recipe.zarr = args.store.planned(&args.output)?;
     let models = (recipe.model(), recipe.on_device());
     let params = args.budget.params(grid, models, recipe)?;
     let most_side = args.budget.tile_size.map_or(MOST_SIDE, |side| side.min(MOST_SIDE));

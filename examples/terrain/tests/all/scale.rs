@@ -201,6 +201,9 @@ fn tiles_are_chunks_of_one_array() {
         PROGRAM.fails(folder, &[&plan[..], &words, more].concat(), &parts);
     }
     assert!(!at("no.zarr").exists() && !at("no.json").exists());
+    let one = ["slope", "--zarr", "one.zarr", "-o", "one.zarr"];
+    PROGRAM.fails(folder, &[&plan[..], &one].concat(), &["one.zarr", "the output"]);
+    assert!(!at("one.zarr").exists());
 }
 
 #[test]

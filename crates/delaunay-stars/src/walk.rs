@@ -1,13 +1,12 @@
 //! The way to a place, from triangle to triangle.
 
-use kernels_rs::stars::predicates::{Predicates, is_before};
+use kernels_rs::stars::natural::{Query, Stars};
+use kernels_rs::stars::predicates::{Predicates, sure};
 
 use crate::{Result, Triangulation};
 
 /// A star of more neighbours than this is searched by bisection.
 const FEW: usize = 16;
-
-type P = [f64; 2];
 
 /// Where a place lies. Corners and ends are indices of points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,29 +82,11 @@ impl Triangulation {
     }
 
     /// The position in a site's star of the last neighbour, counter-clockwise from the first, whose direction is not after
-    /// the direction of a place. By bisection: in the logarithm of the star.
-    fn towards(&self, site: u32, place: P, predicates: Predicates) -> usize {
-        let (from, star) = (self.places[site as usize], self.star(site));
-        let at = |neighbour: u32| self.places[neighbour as usize];
-        let start = at(star[0]);
-        let is_forward = is_before(from, start);
-        // Whether a direction is half a turn or more after the first neighbour's. Directions in the same half compare
-        // by their sides.
-        let is_late = |place: P| match predicates.orientation(from, start, place) {
-            0 => is_before(from, place) != is_forward,
-            side => side < 0,
-        };
-        let is_place_late = is_late(place);
-        let is_after = |neighbour: &u32| {
-            let there = at(*neighbour);
-            match (is_late(there), is_place_late) {
-                (false, true) => false,
-                (true, false) => true,
-                _ => predicates.orientation(from, there, place) < 0,
-            }
-        };
-        // The first neighbour is after no direction.
-        star[1..].partition_point(|neighbour| !is_after(neighbour))
+    /// the direction of a place. Cost: the logarithm of the star.
+    fn towards(&self, site: u32, place: [f64; 2], predicates: Predicates) -> usize {
+        let star @ [first, _] = Stars::star(self, site);
+        let query = Query { stars: self, predicates: &predicates, at: place };
+        (sure(query.bisect(site, star, place)) - first) as usize
     }
 
     /// An edge of a site with a long star: from the site, and the place is in its wedge; or of the hull, and the place

@@ -418,9 +418,10 @@ impl<S: Stars, D: Decide> Query<'_, S, D> {
         Ok(at)
     }
 
-    /// As [`wedge`](Self::wedge), by bisection.
+    /// The slot in a site's star of the last neighbour, counter-clockwise, whose direction is not after the direction of
+    /// a place. If the star has a gap, the place does not lie in it, or the last neighbour is the answer. By bisection.
     #[inline(always)]
-    fn bisect(&self, site: u32, [first, end]: [u32; 2], towards: P) -> Decided<u32, D> {
+    pub fn bisect(&self, site: u32, [first, end]: [u32; 2], towards: P) -> Decided<u32, D> {
         let from = self.stars.place(site);
         let start = self.stars.place(self.stars.neighbour(first));
         let is_forward = is_before(from, start);

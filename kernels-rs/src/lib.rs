@@ -15,6 +15,8 @@
 pub mod ccq;
 pub mod idw;
 pub mod kriging;
+#[cfg(feature = "laz")]
+pub mod laz;
 #[cfg(any(feature = "nni", feature = "nni_boxed", feature = "nni_exact"))]
 pub mod nni;
 pub mod primitives;

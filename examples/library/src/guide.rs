@@ -15,6 +15,7 @@ pages! {
     idw: "idw.md",
     index: "index.md",
     kriging: "kriging.md",
+    laz_chunks: "laz-chunks.md",
     nni_grid: "nni-grid.md",
     pba_voronoi: "pba-voronoi.md",
     quadtree_sort: "quadtree-sort.md",

@@ -1,0 +1,153 @@
+//! The chunks of a file.
+
+use std::fs::File;
+use std::io::{BufReader, Read, Seek, SeekFrom};
+use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+
+use las::raw;
+use laz::LazVlr;
+use laz::laszip::ChunkTable;
+
+use crate::{Error, Fields, PackedChunks, Result, Transform};
+
+/// An open LAZ file: where its chunks lie, and how its coordinates are stored.
+#[derive(Debug)]
+pub struct LazFile {
+    path: PathBuf,
+    file: File,
+    vlr: LazVlr,
+    transforms: [Transform; 3],
+    chunks: Vec<Range<u64>>,
+}
+
+impl LazFile {
+    /// Opens a file and reads its header and its chunk table.
+    ///
+    /// # Errors
+    /// - [`Error::File`] for a file that cannot be read, is not LAZ, or whose chunk table does not fit its length.
+    /// - [`Error::NoLayers`] for other point formats than 6 to 10.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        let failed = |reason: String| Error::File { path: path.to_owned(), reason };
+        let file = File::open(path).map_err(|e| failed(e.to_string()))?;
+        // Damaged bytes may end in a panic of a parser.
+        let head = catch_unwind(AssertUnwindSafe(|| Head::read(&file)))
+            .unwrap_or_else(|_| Err("its header contradicts itself".into()));
+        let Head { vlr, transforms, chunks } = head.map_err(failed)?;
+        PackedChunks::new(&vlr, Fields::default())?;
+        Ok(Self { path: path.to_owned(), file, vlr, transforms, chunks })
+    }
+
+    /// How many chunks the file has.
+    pub fn chunks(&self) -> usize {
+        self.chunks.len()
+    }
+
+    /// What makes coordinates along x, y and z of whole numbers.
+    pub fn transforms(&self) -> [Transform; 3] {
+        self.transforms
+    }
+
+    /// The record that says how the points are compressed.
+    pub fn vlr(&self) -> &LazVlr {
+        &self.vlr
+    }
+
+    /// Reads some chunks, of which `fields` are to be decoded.
+    ///
+    /// # Errors
+    /// - [`Error::File`] if they cannot be read.
+    /// - The errors of [`PackedChunks::push`].
+    ///
+    /// # Panics
+    /// Panics if the range ends behind the last chunk.
+    pub fn pack(&mut self, chunks: Range<usize>, fields: Fields) -> Result<PackedChunks> {
+        let mut packed = PackedChunks::new(&self.vlr, fields)?;
+        let mut bytes = Vec::new();
+        for chunk in &self.chunks[chunks] {
+            bytes.resize((chunk.end - chunk.start) as usize, 0);
+            let read = self
+                .file
+                .seek(SeekFrom::Start(chunk.start))
+                .and_then(|_| self.file.read_exact(&mut bytes));
+            let failed =
+                |e: std::io::Error| Error::File { path: self.path.clone(), reason: e.to_string() };
+            read.map_err(failed)?;
+            packed.push(&bytes)?;
+        }
+        Ok(packed)
+    }
+}
+
+/// What stands before the points.
+struct Head {
+    vlr: LazVlr,
+    transforms: [Transform; 3],
+    chunks: Vec<Range<u64>>,
+}
+
+impl Head {
+    fn read(file: &File) -> Result<Self, String> {
+        let size = file.metadata().map_err(|e| e.to_string())?.len();
+        let mut source = BufReader::new(file);
+        let header = raw::Header::read_from(&mut source)
+            .map_err(|e| format!("it is not LAS or LAZ: {e}"))?;
+        source.seek(SeekFrom::Start(header.header_size.into())).map_err(|e| e.to_string())?;
+        let mut vlr = None;
+        for _ in 0..header.number_of_variable_length_records {
+            let record = raw::Vlr::read_from(&mut source, false).map_err(|e| e.to_string())?;
+            if record.record_id == 22204 {
+                vlr = Some(LazVlr::from_buffer(record.data).map_err(|e| e.to_string())?);
+            }
+        }
+        let vlr = vlr.ok_or("it is not compressed")?;
+        let transforms = [
+            Transform { scale: header.x_scale_factor, offset: header.x_offset },
+            Transform { scale: header.y_scale_factor, offset: header.y_offset },
+            Transform { scale: header.z_scale_factor, offset: header.z_offset },
+        ];
+        let start = u64::from(header.offset_to_point_data);
+        let chunks = chunks(&mut source, &vlr, start, size)?;
+        Ok(Self { vlr, transforms, chunks })
+    }
+}
+
+/// Where the chunks lie, by the table. What the table claims is compared with the file's length first.
+fn chunks(
+    source: &mut (impl Read + Seek),
+    vlr: &LazVlr,
+    start: u64,
+    size: u64,
+) -> Result<Vec<Range<u64>>, String> {
+    const NO_FIT: &str = "its chunk table does not fit its length";
+    let mut word = |place: u64| {
+        let mut bytes = [0; 8];
+        source.seek(SeekFrom::Start(place)).and_then(|_| source.read_exact(&mut bytes)).ok()?;
+        Some(u64::from_le_bytes(bytes))
+    };
+    let first = word(start).ok_or(NO_FIT)?;
+    // A writer that could not go back has put the place of the table at the end.
+    let table = match first {
+        place if place as i64 > start as i64 => Some(place),
+        _ => size.checked_sub(8).and_then(&mut word),
+    };
+    let table = table.filter(|&table| table > start && table < size).ok_or(NO_FIT)?;
+    let count = word(table).ok_or(NO_FIT)? >> 32;
+    if count > size {
+        return Err(NO_FIT.into());
+    }
+    source.seek(SeekFrom::Start(start)).map_err(|e| e.to_string())?;
+    let entries = ChunkTable::read_from(source, vlr).map_err(|e| e.to_string())?;
+    let (mut at, mut chunks) = (start + 8, vec![]);
+    for entry in entries.as_ref() {
+        let end = at.checked_add(entry.byte_count).filter(|&end| end <= size).ok_or(NO_FIT)?;
+        let is_empty = vlr.uses_variable_size_chunks() && entry.point_count == 0;
+        if !is_empty && end > at {
+            chunks.push(at..end);
+        }
+        at = end;
+    }
+    Ok(chunks)
+}

@@ -70,6 +70,10 @@ fn points(corpus: &Corpus) -> Result {
         let write = |path: &Path| Ok(geo_io::write_las(path, &points, crs)?);
         corpus.add_file("las", name, Some(kind), write)?;
     }
+    // All fields of a chunk.
+    corpus.add_file("laz_chunks", "plain.laz", Some(15), |path| {
+        Ok(geo_io::write_las(path, &points, None)?)
+    })?;
     corpus.add_file("bins", "0.points", None, |path| {
         let folder = path.parent().ok_or("a folder")?;
         let ground = Bounds { min_x: 0.0, min_y: 0.0, max_x: 20.0, max_y: 20.0 };

@@ -324,7 +324,7 @@ fn what_is_wrong_in_a_row_is_named_with_it() {
             &[1, 1][..],
             "row 2, column \"value\": \"NaN\" is not a finite number",
         ),
-        (&[1.0], &[1, 0], "row 2, column \"value\": \"null\" is not a finite number"),
+        (&[1.0], &[1, 0], "row 2, column \"value\": the field is empty"),
     ] {
         let columns =
             [Column::Bytes(&bytes, Some(&[1, 1])), Column::Floats(values, Some(levels), None)];

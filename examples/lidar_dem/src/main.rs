@@ -225,6 +225,7 @@ fn interpolate(
     let dem = interpolated(device, &cloud, ranges, (grid, inside.as_deref(), surface), progress)?;
     let measured = cloud.x.len() - added;
     let points = Points::new(&cloud.x[..measured], &cloud.y[..measured]);
+    let points = (points, cloud.counts.as_deref());
     Made::of((dem, inside), points, &extents, (surface, floor))
 }
 

@@ -353,6 +353,11 @@ fn a_tile_that_fails_is_named_and_the_others_are_made() {
 }
 
 #[test]
+fn points_of_which_filters_keep_none_have_no_plan() {
+    PROGRAM.plans_only_what_filters_keep(&["--resolution", "1"]);
+}
+
+#[test]
 fn what_has_no_plan_gets_one_line() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();

@@ -292,11 +292,14 @@ fn heights_that_floats_of_32_bits_round_are_noted() {
         write_npy(&path.join("plane.npy"), &plane(offset), 3, 3).unwrap();
         let args = ["plane.npy", "--slope", "s.npy", "--overwrite", "--cell-size", "1"];
         let said = PROGRAM.succeeds(path, &args);
-        assert_eq!(
-            said.contains("as 32-bit floats, which changes them by up to"),
-            is_noted,
-            "{said}"
-        );
+        let note = "as 32-bit floats, which changes them by up to";
+        assert_eq!(said.contains(note), is_noted, "{said}");
+        // In tiles, whether colours need the range of heights or not.
+        for product in ["slope", "relief"] {
+            let plan = ["plan", "plane.npy", "--product", product, "--cell-size", "1"];
+            let said = PROGRAM.succeeds(path, &[&plan[..], &["--overwrite"]].concat());
+            assert_eq!(said.contains(note), is_noted, "{product}: {said}");
+        }
     }
 }
 

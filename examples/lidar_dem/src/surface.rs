@@ -9,6 +9,7 @@ use gpu_core::{Shortest, ValueRange};
 use nni_grid::{Duplicates, Fill, Method, Params, Weights};
 use programs::args::{HEIGHT, Size, number, positive, value_name, whole};
 use programs::cloud::Cloud;
+use programs::edges::CellsBy;
 
 use crate::above::Floor;
 use crate::dsm::keep_highest;
@@ -240,6 +241,15 @@ impl SurfaceArgs {
         match (&self.above, self.fill) {
             (Some(_), Fill::Value(_)) => Fill::Nodata,
             (_, fill) => fill,
+        }
+    }
+
+    /// The option that gives the DEM its cells, of which this is the side.
+    pub fn cells_by(&self, cell: f64) -> CellsBy<'_> {
+        match (self.size, &self.template) {
+            (Some(size), _) => CellsBy::Size(size),
+            (None, Some(path)) => CellsBy::Template(path),
+            (None, None) => CellsBy::Resolution(cell),
         }
     }
 

@@ -402,6 +402,8 @@ fn bad_numbers_are_refused_with_a_reason() {
     PROGRAM.refuses_numbers(&[
         ("a.tif --z-factor -1", "-1 is not above 0"),
         ("a.tif --cell-size -1", "-1 is not above 0"),
+        ("a.tif --flat 1e300", "1e300 is beyond the range of f32"),
+        ("a.tif --flat inf", "inf is not a finite number"),
         ("a.tif --contour-interval -1e3", "-1e3 is not above 0"),
         ("a.tif --altitude -45", "-45 is not from 0 to 90 degrees"),
         ("plan a.tif --tile-size -1", "-1 is below 0"),

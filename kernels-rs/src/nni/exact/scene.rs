@@ -2,7 +2,7 @@
 
 use device_std::{arguments, math};
 
-use super::weights::{LAPLACE, LINEAR, Fit, Sums};
+use super::weights::{Fit, LAPLACE, LINEAR, Sums};
 use crate::nni::policies::{FILL_NEAREST, FILL_NOT, FILL_VALUE};
 use crate::stars::angles::{positive_cross, square, way};
 use crate::stars::natural::{Begin, Located, OnHull, Query, Shares, Stars};

@@ -97,7 +97,7 @@ impl<const WEIGHTS: u32> Sums<WEIGHTS> {
 }
 
 /// The longest border that a gradient counts, in distances of its site. The borders of the outermost sites are endless.
-/// Those of sites that lie nearly on the hull are so long that beside them no other neighbour would count.
+/// Sites that lie nearly on the hull have borders so long that no other neighbour would count beside them.
 const LONGEST: f64 = 2.0;
 
 /// Below this part of the squared trace, a determinant is that of neighbours in line, but for rounding.

@@ -90,9 +90,12 @@ pub struct LineSites {
     pub y: Vec<f64>,
     /// The position of each site on its line.
     pub of: Vec<OnLine>,
-    /// The pieces of all lines, from one end to the other. An end is a site of a line, or a given point that lies
-    /// on the line.
+    /// The pieces of all lines, in no order: their ends, of which the first comes first by x, then by y. An end is a
+    /// site of a line, or a given point that lies on the line.
     pub pieces: Vec<[P; 2]>,
+    /// The positions of both ends of each piece on its line. Both have the number of the line and the segment, so that
+    /// a piece can take the attributes of its line.
+    pub of_pieces: Vec<[OnLine; 2]>,
     /// How many pieces triangles may cross: pieces shorter than [`Splitting::least`] with a site in their circles.
     pub open: usize,
 }
@@ -124,6 +127,8 @@ pub struct LineSites {
 /// y.extend(&found.y);
 /// let all = triangulate(&gpu_core::Device::Cpu, Points::new(&x, &y))?;
 /// assert!(!all.star(0).contains(&1));
+/// // Each piece knows its line, whose attributes it may take.
+/// assert!(found.of_pieces.iter().all(|[from, to]| (from.line, to.line) == (0, 0)));
 /// # Ok(())
 /// # }
 /// ```
@@ -170,6 +175,7 @@ pub fn split_lines(
     }
     found.open = pieces.iter().filter(|piece| piece.is_held).count();
     found.pieces = pieces.iter().map(|piece| [piece.a, piece.b]).collect();
+    found.of_pieces = pieces.iter().map(Piece::of).collect();
     progress.at("lines", 1.0)?;
     Ok(found)
 }
@@ -206,6 +212,12 @@ struct Piece {
 }
 
 impl Piece {
+    /// The positions of its ends.
+    fn of(&self) -> [OnLine; 2] {
+        let Self { line, segment, parts, .. } = *self;
+        parts.map(|part| OnLine { line, segment, part })
+    }
+
     fn length(&self) -> f64 {
         (self.b[0] - self.a[0]).hypot(self.b[1] - self.a[1])
     }

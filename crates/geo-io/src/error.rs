@@ -115,11 +115,12 @@ pub enum Error {
         /// Columns that have it, in upper or lower case.
         count: usize,
     },
-    /// A table's field is not a finite number.
+    /// A table's field is not a finite number, or is empty.
     #[error(
-        "{}, row {row}{}, column \"{column}\": \"{text}\" is not {expected}",
+        "{}, row {row}{}, column \"{column}\": {}",
         path.display(),
-        line.map(|line| format!(" (line {line})")).unwrap_or_default()
+        line.map(|line| format!(" (line {line})")).unwrap_or_default(),
+        bad_field(text, expected)
     )]
     BadField {
         /// The file.
@@ -130,7 +131,7 @@ pub enum Error {
         line: Option<u64>,
         /// The column's name.
         column: String,
-        /// The field as it stands.
+        /// The field as it stands; empty for a null.
         text: String,
         /// What it should be.
         expected: &'static str,
@@ -295,6 +296,14 @@ impl Error {
 
     pub(crate) fn write(path: &Path, reason: impl Display) -> Self {
         Self::Write { path: path.to_owned(), reason: one_line(&reason) }
+    }
+}
+
+/// What is wrong with a table's field.
+fn bad_field(text: &str, expected: &str) -> String {
+    match text {
+        "" => format!("the field is empty: give it {expected}, or leave the row out"),
+        _ => format!("\"{text}\" is not {expected}"),
     }
 }
 

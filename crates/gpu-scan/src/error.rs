@@ -25,17 +25,6 @@ pub enum Error {
         /// Bits of the key.
         bits: u32,
     },
-    /// There are more segments than elements. Segments may be empty, but there may be at most as many as elements.
-    #[error(
-        "{segments} segments of {elements} elements: there may be at most as many segments as \
-         elements, empty ones included"
-    )]
-    TooManySegments {
-        /// Segments given.
-        segments: u64,
-        /// Elements there.
-        elements: u64,
-    },
     /// Segment offsets do not rise from 0 to the number of elements.
     #[error("segment offset {index} is {offset}: offsets must rise from 0 to {elements}")]
     SegmentOffset {
@@ -98,18 +87,11 @@ pub(crate) fn length(what: &'static str, expected: usize, found: usize) -> Error
     Error::Core(gpu_core::Error::Length { what, expected, found })
 }
 
-/// Checks what can be seen of segment offsets without reading them, and gives the number of
-/// segments.
+/// Returns the number of segments, by the number of offsets. Segments may be empty, so there may be more of them than
+/// elements.
 ///
 /// # Errors
-/// [`Length`](gpu_core::Error::Length) without any offset, [`Error::TooManySegments`].
-pub(crate) fn check_offsets(offsets: usize, elements: usize) -> Result<usize> {
-    let Some(segments) = offsets.checked_sub(1) else {
-        return Err(length("offsets", 1, 0));
-    };
-    if segments > elements {
-        let (segments, elements) = (segments as u64, elements as u64);
-        return Err(Error::TooManySegments { segments, elements });
-    }
-    Ok(segments)
+/// [`Length`](gpu_core::Error::Length) without any offset.
+pub(crate) fn check_offsets(offsets: usize) -> Result<usize> {
+    offsets.checked_sub(1).ok_or_else(|| length("offsets", 1, 0))
 }

@@ -7,7 +7,8 @@ use crate::{Error, Result, Variogram};
 /// The most points of a target's neighbourhood.
 pub const MAX_NEIGHBOURS: u32 = 64;
 
-/// How to interpolate.
+/// How to interpolate. A variogram holds a list of structures, so this is `Clone` and not `Copy`, unlike the parameters
+/// of most other crates; all functions take it by reference.
 ///
 /// ```
 /// use kriging::{Model, Params, Variogram};

@@ -72,7 +72,7 @@
 //!
 //! [`Quadtree::save`] writes a tree to one file, which appears whole or not at all. [`Quadtree::open`] reads and checks
 //! it. [`Quadtree::map`] maps it into memory and copies nothing. Mapping is `unsafe`, since nobody may change the file
-//! while it is mapped. Coordinates larger than memory come from a mapped [`MappedPoints`].
+//! while it is mapped. Coordinates larger than memory come from a mapped [`PointsFile`].
 //!
 //! Any number of programs can build a tree larger than memory in parts: each part has the points of one of the tree's
 //! [`Cells`]. [`join`] then joins the parts into one file.
@@ -119,7 +119,7 @@ pub use params::{Baseline, Method, Outside, Params};
 #[cfg(feature = "files")]
 pub use parts::{Joined, Part, join};
 #[cfg(feature = "files")]
-pub use points_file::MappedPoints;
+pub use points_file::PointsFile;
 pub use polygons::Polygons;
 pub use queries::{Adjacency, Disk, Lists, NONE, Neighbours, Regions};
 pub use search::{adjacent_leaves, count_in, index, leaves_of, list_in, nearest};
@@ -165,7 +165,7 @@ pub fn build<'on>(on: impl Into<On<'on>>, points: Points<'_>, params: &Params) -
 /// cells pass through that memory: one is copied in while another is built and a third is copied out. The tree is
 /// the same, whatever [`Params::method`] says.
 ///
-/// With mapped points (`MappedPoints`, feature `files`) the points need not fit the host's memory either. The tree must
+/// With mapped points (`PointsFile`, feature `files`) the points need not fit the host's memory either. The tree must
 /// fit: 20 bytes a point, and its nodes. The build takes 2 more bytes a point and 8 more bytes a node.
 ///
 /// A batch takes more than the budget if it needs more than six nodes for every `threshold` points.

@@ -10,29 +10,30 @@ use memmap2::Mmap;
 use crate::array::Array;
 use crate::{Error, Result};
 
-/// Points of a file: all x, then all y, as little-endian f64 and nothing else. A file that is [mapped](Self::map)
-/// may be larger than memory, since the system loads only the pages that are read. Needs the feature `files`.
+/// Points of a file: all x, then all y, as little-endian f64 and nothing else. [`open`](Self::open) reads the file. A
+/// file that is [mapped](Self::map) may be larger than memory, since the system loads only the pages that are read.
+/// Needs the feature `files`.
 ///
 /// ```
-/// use quadtree_sort::MappedPoints;
+/// use quadtree_sort::PointsFile;
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// # let folder = tempfile::tempdir()?;
 /// # let path = folder.path().join("points");
 /// let numbers = [1.0f64, 2.0, 3.0, 7.0, 8.0, 9.0]; // three x, then three y
 /// std::fs::write(&path, numbers.map(f64::to_le_bytes).concat())?;
-/// let file = MappedPoints::open(&path)?;
+/// let file = PointsFile::open(&path)?;
 /// assert_eq!(file.points().x, [1.0, 2.0, 3.0]);
 /// assert_eq!(file.points().y, [7.0, 8.0, 9.0]);
 /// # Ok(())
 /// # }
 /// ```
 #[derive(Debug)]
-pub struct MappedPoints {
+pub struct PointsFile {
     numbers: Array<f64>,
 }
 
-impl MappedPoints {
+impl PointsFile {
     /// Reads a file into memory.
     ///
     /// # Errors

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use gpu_core::{Bounds, Device, Points};
-use quadtree_sort::{Error, MappedPoints, NONE, Params, Quadtree, Regions, build};
+use quadtree_sort::{Error, NONE, Params, PointsFile, Quadtree, Regions, build};
 use testing::allocations::{Counting, peak};
 use testing::{Cloud, Random, damaged};
 
@@ -105,7 +105,7 @@ fn damaged_trees_and_points_are_refused_or_harmless() {
             (0..random.below(40)).flat_map(|_| random.next_u64().to_le_bytes()).collect();
         bytes.truncate(bytes.len() - random.below(2) as usize * bytes.len().min(3));
         std::fs::write(&path, &bytes).unwrap();
-        let (points, most) = peak(|| MappedPoints::open(&path));
+        let (points, most) = peak(|| PointsFile::open(&path));
         assert!(most <= FIXED + 2 * bytes.len());
         match points {
             Ok(points) => {

@@ -113,6 +113,30 @@ impl Program {
         }
     }
 
+    /// Runs the program and its `plan` on a table and on a LAS file, of which the filters keep no point. Both errors say
+    /// why.
+    ///
+    /// # Panics
+    /// Panics if a condition of [`fails`](Self::fails) fails, or if there is a plan.
+    pub fn plans_only_what_filters_keep(&self, options: &[&str]) {
+        let folder = tempfile::tempdir().expect("a folder for temporary files");
+        let here = folder.path();
+        let points = vec![[0.0, 0.5, 1.0], [10.0, 20.0, 2.0], [5.0, 5.0, 3.0]];
+        let files = [
+            ("p.csv", b"x,y,z,class\n0,0.5,1,1\n10,20,2,2\n5,5,3,2\n".to_vec()),
+            ("p.las", Las::new(points).bytes()),
+        ];
+        for (name, bytes) in files {
+            std::fs::write(here.join(name), bytes).expect("the folder is there");
+            let words = ["none of the 3 points has a class of [99]"];
+            for command in [&[][..], &["plan"]] {
+                let run = [command, &[name, "--classes", "99"], options].concat();
+                self.fails(here, &run, &words);
+            }
+            assert!(!here.join("plan.json").exists(), "{name}: there is a plan");
+        }
+    }
+
     /// Each of these command lines ends with an option and a bad number, negative ones too: the message names both, and
     /// ends with the reason.
     ///

@@ -1,5 +1,7 @@
 //! What can go wrong with a plan.
 
+use gpu_core::Shortest;
+
 /// The result of this crate's functions.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -44,7 +46,8 @@ pub enum Error {
     },
     /// A reach is negative, not a number, or wider than any grid.
     #[error(
-        "{parameter} reaches {reach} cells, which is negative, not a number, or wider than any grid"
+        "{parameter} reaches {} cells, which is negative, not a number, or wider than any grid",
+        Shortest(*reach)
     )]
     NoDistance {
         /// The parameter's name, as the caller gave it.

@@ -37,8 +37,15 @@ fn radius(text: &str) -> Result<f64, String> {
     match text {
         "mean" => Ok(EARTH_RADIUS),
         "authalic" => Ok(AUTHALIC_RADIUS),
-        _ => fraction(text).map_err(|error| format!("{error}; or mean, or authalic")),
+        _ => number_of_radius(text).map_err(|error| format!("{error}; or mean, or authalic")),
     }
+}
+
+/// A radius, by number: 0, which is refused later on, or one that distances can be computed with.
+fn number_of_radius(text: &str) -> Result<f64, String> {
+    let value = fraction(text)?;
+    let is_good = value == 0.0 || (1e-30..=1e38).contains(&value);
+    if is_good { Ok(value) } else { Err(format!("{text} is not from 1e-30 to 1e38")) }
 }
 
 /// Returns a note for a mask in longitude and latitude whose distances are computed on a plane.

@@ -71,7 +71,8 @@ fn run(args: &Args) -> Result<()> {
         let planar = params.spacing(sides.0, sides.1);
         Ok(match &globe {
             Some(globe) => globe.transform(&device, &args.mask, &input, &params, progress)?,
-            None => pba_voronoi::transform(device.with_progress(progress), &input, &planar)?,
+            None => pba_voronoi::transform(device.with_progress(progress), &input, &planar)
+                .map_err(|error| of_sides(error, args))?,
         })
     })?;
     let sites = count(&mask.sites);
@@ -160,6 +161,21 @@ fn sides_of(
             let sides = place.pixel_sides();
             sides.with_context(|| format!("{mask}: its pixels' sides are not at right angles"))
         }
+    }
+}
+
+/// Says of an error on the sides of pixels what gives them.
+fn of_sides(error: pba_voronoi::Error, args: &Args) -> anyhow::Error {
+    use pba_voronoi::Error::{BeyondSingle, SquaredDistance};
+    let is_of_sides = matches!(
+        error,
+        pba_voronoi::Error::Spacing { .. } | BeyondSingle { .. } | SquaredDistance { .. }
+    );
+    let error = anyhow::Error::from(error);
+    match args.sites.spacing {
+        _ if !is_of_sides => error,
+        Spacing::Sides(x, y) => error.context(format!("--spacing {},{}", Shortest(x), Shortest(y))),
+        Spacing::Georeference => error.context(args.mask.display().to_string()),
     }
 }
 

@@ -60,7 +60,9 @@ fn exact(b: Bounds, size: Size) -> Result<GridSpec> {
     let (wide, tall) = size.cell(&b);
     ensure!(
         is_square(size),
-        "--size {size} over --bounds makes cells of {wide} x {tall}, but cells must be square: {}",
+        "--size {size} over --bounds makes cells of {} x {}, but cells must be square: {}",
+        Shortest(wide),
+        Shortest(tall),
         size.advice(&b, is_square)
     );
     Ok(GridSpec::new(b.min_x, b.max_y, wide, size.width, size.height)?)
@@ -143,8 +145,7 @@ fn covering(args: &SurfaceArgs, b: Bounds) -> Result<GridSpec> {
     let side = f64::from(u32::MAX);
     ensure!(
         columns <= side && rows <= side,
-        "--resolution {}: {columns:e} x {rows:e} cells are too many",
-        Shortest(cell)
+        args.cells_by(cell).too_many(format_args!("{columns:e} x {rows:e} cells are too many"))
     );
     let (mut west, mut columns) = (west * cell, columns);
     let (mut south, mut rows) = (south * cell, rows);

@@ -9,7 +9,7 @@ use gpu_core::{Device, GridSpec, Points, Progress, Targets};
 use kriging::{
     EmpiricalParams, Fitted, Input, MAX_NEIGHBOURS, Model, Params, Sample, Structure, Variogram,
 };
-use programs::args::positive;
+use programs::args::distance;
 use programs::report::{Report, digits};
 use programs::stages::Stages;
 use programs::units;
@@ -36,7 +36,7 @@ pub struct KrigingArgs {
     #[arg(long, requires = "variogram", conflicts_with_all = NOT_KRIGING)]
     pub variance: bool,
     /// A fit takes pairs of points up to this distance [default: a third of the diagonal of the points' extent]
-    #[arg(long, requires = "variogram", conflicts_with_all = NOT_KRIGING, value_parser = positive)]
+    #[arg(long, requires = "variogram", conflicts_with_all = NOT_KRIGING, value_parser = distance)]
     pub cutoff: Option<f64>,
 }
 

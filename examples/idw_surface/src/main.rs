@@ -96,7 +96,11 @@ fn run(args: &Args) -> Result<()> {
         (None, false) => 12,
     };
     host_memory::require(grid.cells().saturating_mul(of_cell))
-        .map_err(|error| anyhow!("{} x {} cells: {error}", grid.width, grid.height))
+        .map_err(|error| {
+            let why = format!("{} x {} cells: {error}", grid.width, grid.height);
+            let error = args.surface.cells_by(grid.cell_size).too_many(why);
+            anyhow!("{error}; or make tiles (idw_surface plan)")
+        })
         .map_err(|error| match cloud.note_on_emptiness().filter(|_| is_whole) {
             Some(note) => anyhow!("{error}; {note}"),
             None => error,
@@ -104,7 +108,7 @@ fn run(args: &Args) -> Result<()> {
     report.device(&device, args.run.device);
 
     let points = Points { x: &cloud.x, y: &cloud.y, values: &[&cloud.z] };
-    let name = |error| name_point(error, &cloud, &inputs, &args.points);
+    let name = |error| name_place(error, &cloud, &inputs, (args, &grid));
     let range = cloud.range;
     let call = Call { args, device: &device, points, grid };
     let bands = match args.surface.kriging.variogram {
@@ -213,14 +217,25 @@ fn require_places(cloud: &Cloud, inputs: &[PathBuf], args: &PointArgs) -> Result
     }
 }
 
-/// Says of an error that has a point by its index which of the inputs' it is.
-fn name_point(error: Error, cloud: &Cloud, inputs: &[PathBuf], args: &PointArgs) -> Error {
-    let index = match (error.downcast_ref(), error.downcast_ref()) {
-        (Some(&idw::Error::Place { what: "point", index, .. }), _) => index,
-        (_, Some(&::kriging::Error::Place { what: "point", index, .. })) => index as usize,
+/// Says of an error that has a point by its index which of the inputs' it is, and of an error that has a cell which
+/// options place it.
+fn name_place(
+    error: Error,
+    cloud: &Cloud,
+    inputs: &[PathBuf],
+    (args, grid): (&Args, &GridSpec),
+) -> Error {
+    let (what, index) = match (error.downcast_ref(), error.downcast_ref()) {
+        (Some(&idw::Error::Place { what, index, .. }), _) => (what, index),
+        (_, Some(&::kriging::Error::Place { what, index, .. })) => (what, index as usize),
         _ => return error,
     };
-    error.context(cloud.place_of(index, inputs, args))
+    if what == "point" {
+        return error.context(cloud.place_of(index, inputs, &args.points));
+    }
+    let option = args.surface.cells_by(grid.cell_size).option();
+    let bounds = if args.points.bounds.is_some() { " with --bounds" } else { "" };
+    error.context(format!("{option}{bounds}"))
 }
 
 /// Where the points lie that count; `None` for everywhere.

@@ -7,7 +7,10 @@ use clap::{Args, ValueEnum};
 use geo_io::Crs;
 use gpu_core::Shortest;
 use idw::{Adaptive, Kernel, KernelShape, Params, Surface};
-use programs::args::{Columns, Extent, HEIGHT, PointArgs, Size, fraction, positive, whole};
+use programs::args::{
+    Columns, Extent, HEIGHT, PointArgs, Size, distance, distance_or_0, positive, whole,
+};
+use programs::edges::CellsBy;
 use programs::units::{note_on_degrees, require_degrees};
 use serde::{Deserialize, Serialize};
 
@@ -36,11 +39,11 @@ pub struct SurfaceArgs {
     pub kernel: Option<KernelName>,
     /// The distance at which the function of --kernel ends, or the standard deviation of the Gaussian; in metres with
     /// --geographic
-    #[arg(long, value_name = "DISTANCE", value_parser = positive, requires = "kernel",
+    #[arg(long, value_name = "DISTANCE", value_parser = distance, requires = "kernel",
         conflicts_with_all = ["power", "adaptive", "smoothing", "variogram"])]
     pub bandwidth: Option<f64>,
     /// Smoothing: a distance becomes sqrt(distance^2 + SMOOTHING^2)
-    #[arg(long, default_value_t = 0.0, value_parser = fraction)]
+    #[arg(long, default_value_t = 0.0, value_parser = distance_or_0)]
     pub smoothing: f64,
     /// Only points within this distance count [default: all]; in metres with --geographic
     #[arg(long, value_parser = radius)]
@@ -182,6 +185,11 @@ impl SurfaceArgs {
         Some(format!("{note}; {else_}"))
     }
 
+    /// The option that gives the surface its cells, of which this is the side.
+    pub fn cells_by(&self, cell: f64) -> CellsBy<'static> {
+        self.size.map_or(CellsBy::Resolution(cell), CellsBy::Size)
+    }
+
     /// What the second band is called, where there is one.
     pub fn second_band(&self) -> Option<&'static str> {
         let variance = self.kriging.variance.then_some("variance");
@@ -259,7 +267,7 @@ pub fn require_place(longitude: f64, latitude: f64) -> Result<()> {
 
 /// `--radius`.
 fn radius(text: &str) -> Result<f64, String> {
-    positive(text).map_err(|reason| format!("{reason}; leave out --radius to use all points"))
+    distance(text).map_err(|reason| format!("{reason}; leave out --radius to use all points"))
 }
 
 /// `--per-quadrant`.

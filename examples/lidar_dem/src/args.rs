@@ -96,7 +96,7 @@ pub struct Args {
     #[command(flatten)]
     pub run: RunArgs,
     /// About how many points the simulated survey measures
-    #[arg(long, hide = true, default_value_t = 1_000_000, value_parser = whole(0..=u64::MAX), conflicts_with = "inputs")]
+    #[arg(long, hide = true, default_value_t = 1_000_000, value_parser = whole(0..=u64::from(u32::MAX)), conflicts_with = "inputs")]
     pub survey_points: u64,
     /// Seed of the simulated survey
     #[arg(long, hide = true, default_value_t = 1, value_parser = whole(0..=u64::MAX), conflicts_with = "inputs")]

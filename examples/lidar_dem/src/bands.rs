@@ -90,10 +90,11 @@ pub struct Made {
 }
 
 impl Made {
-    /// Takes the bands over the DEM's own cells out of what was made with a margin. The points are in cells. `inside` is the mask by which it was made.
+    /// Takes the bands over the DEM's own cells out of what was made with a margin. The points are in cells, each with
+    /// the number of points that it stands for, if that is not 1. `inside` is the mask by which it was made.
     pub fn of(
         (dem, inside): (Dem, Option<Vec<u8>>),
-        points: Points,
+        points: (Points, Option<&[u32]>),
         extents: &Extents,
         (surface, floor): (&SurfaceArgs, Option<&Floor>),
     ) -> Result<Self> {
@@ -152,11 +153,15 @@ pub fn without_points(cells: usize, surface: &SurfaceArgs) -> Result<Vec<Vec<f32
 }
 
 /// How many points lie in each cell.
-fn points_of_cells(points: Points, grid: &GridSpec) -> Result<Vec<f32>> {
+fn points_of_cells(
+    (points, stands_for): (Points, Option<&[u32]>),
+    grid: &GridSpec,
+) -> Result<Vec<f32>> {
     let mut counts = host_memory::filled(0_u32, grid.cells() as usize)?;
-    for (&x, &y) in points.x.iter().zip(points.y) {
+    for (i, (&x, &y)) in points.x.iter().zip(points.y).enumerate() {
         if let Some((column, row)) = grid.cell_of(x, y) {
-            counts[row as usize * grid.width as usize + column as usize] += 1;
+            let count = &mut counts[row as usize * grid.width as usize + column as usize];
+            *count = count.saturating_add(stands_for.map_or(1, |stands_for| stands_for[i]));
         }
     }
     Ok(counts.into_iter().map(|count| count as f32).collect())

@@ -18,8 +18,8 @@ fn cell_of(lattice: &Lattice, x: f64, y: f64) -> [i32; 2] {
 }
 
 /// Keeps the highest point of each cell. Among equally high points it keeps the westernmost, then the southernmost,
-/// then the first.
-pub fn keep_highest(cloud: &mut Cloud, lattice: &Lattice) {
+/// then the first. If the points of cells are to be counted, each point that stays stands for its cell's.
+pub fn keep_highest(cloud: &mut Cloud, lattice: &Lattice, is_counted: bool) {
     let keyed = |i: usize| {
         let [column, row] = cell_of(lattice, cloud.x[i], cloud.y[i]);
         (u64::from(column.cast_unsigned()) << 32 | u64::from(row.cast_unsigned()), i as u32)
@@ -27,6 +27,9 @@ pub fn keep_highest(cloud: &mut Cloud, lattice: &Lattice) {
     let mut points = parallel::map(cloud.x.len(), FINE, keyed);
     parallel::sort_pairs(&mut points);
     let mut stays = vec![false; cloud.x.len()];
+    if is_counted && cloud.counts.is_none() {
+        cloud.counts = Some(vec![1; cloud.x.len()]);
+    }
     let rank =
         |&(_, i): &(u64, u32)| (-cloud.z[i as usize], cloud.x[i as usize], cloud.y[i as usize]);
     for of_cell in points.chunk_by(|a, b| a.0 == b.0) {
@@ -36,7 +39,12 @@ pub fn keep_highest(cloud: &mut Cloud, lattice: &Lattice) {
             // Points of a cell come in their order.
             if order.is_lt() { next } else { best }
         });
-        first.into_iter().for_each(|&(_, i)| stays[i as usize] = true);
+        let Some(&(_, highest)) = first else { continue };
+        stays[highest as usize] = true;
+        if let Some(counts) = &mut cloud.counts {
+            let all = of_cell.iter().map(|&(_, i)| counts[i as usize]);
+            counts[highest as usize] = all.fold(0, u32::saturating_add);
+        }
     }
     cloud.keep(|_, i| stays[i]);
 }
@@ -82,9 +90,13 @@ mod tests {
             z: vec![1.0, 3.0, 2.0, 9.0, 0.0, 3.0],
             ..Cloud::default()
         };
-        keep_highest(&mut cloud, &Lattice::of_multiples(1.0));
-        // A point on an edge is in the cell to the east or to the south: 9 at (0.5, 1) is above the two of 3.
-        assert_eq!((cloud.x, cloud.z), (vec![1.0, 0.5, 7.5], vec![2.0, 9.0, 0.0]));
+        // A second call changes nothing.
+        for _ in 0..2 {
+            keep_highest(&mut cloud, &Lattice::of_multiples(1.0), true);
+            // A point on an edge is in the cell to the east or to the south: 9 at (0.5, 1) is above the two of 3.
+            assert_eq!((&cloud.x[..], &cloud.z[..]), (&[1.0, 0.5, 7.5][..], &[2.0, 9.0, 0.0][..]));
+            assert_eq!(cloud.counts, Some(vec![1, 4, 1]));
+        }
     }
 
     #[test]
@@ -93,7 +105,7 @@ mod tests {
             let of = |column: [f64; 3]| order.map(|i| column[i]).to_vec();
             let (x, y) = (of([0.3, 0.2, 0.2]), of([0.1, 0.8, 0.4]));
             let mut cloud = Cloud { x, y, z: vec![5.0; 3], ..Cloud::default() };
-            keep_highest(&mut cloud, &Lattice::of_multiples(1.0));
+            keep_highest(&mut cloud, &Lattice::of_multiples(1.0), false);
             assert_eq!((cloud.x, cloud.y), (vec![0.2], vec![0.4]));
         }
     }

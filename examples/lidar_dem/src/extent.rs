@@ -8,9 +8,9 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Result, anyhow, ensure};
+use anyhow::{Result, anyhow, bail};
 use gpu_core::parallel::{self, FINE};
-use gpu_core::{Bounds, Device, DeviceChoice, GridSpec, Shortest, host_memory};
+use gpu_core::{Bounds, Device, DeviceChoice, GridSpec, host_memory};
 use nni_grid::Method;
 use programs::args::PointArgs;
 use programs::cloud::Cloud;
@@ -64,7 +64,8 @@ pub fn wanted(args: &Args, asked: &Asked, inputs: &[PathBuf]) -> Result<Wanted> 
     let crs = args.points.crs()?.or(stated.and_then(|header| header.crs.clone()));
     let lattice = asked.lattice(crs.as_ref())?;
     let cell = lattice.cell;
-    let grid = lattice.snapped(&bounds).map_err(|error| too_large(cell, error))?;
+    let of_surface = |error| too_large(&args.surface, cell, error);
+    let grid = lattice.snapped(&bounds).map_err(of_surface)?;
     let Some(halo) = first_halo else {
         return Ok(Wanted::Within(widened(&grid.bounds(), reach * cell), lattice));
     };
@@ -89,7 +90,8 @@ pub fn files(points: &PointArgs, surface: &SurfaceArgs, asked: &Asked) -> Result
             return Ok(None);
         }
         let lattice = asked.lattice(crs)?;
-        let grid = lattice.snapped(&bounds).map_err(|error| too_large(lattice.cell, error))?;
+        let of_surface = |error| too_large(surface, lattice.cell, error);
+        let grid = lattice.snapped(&bounds).map_err(of_surface)?;
         Ok(Some(widened(&grid.bounds(), (reach + 2.0) * lattice.cell)))
     })
 }
@@ -110,7 +112,8 @@ fn sized(args: &Args, asked: &Asked, cloud: &Cloud, device: &Device) -> Result<E
         Some(bounds) => lattice.snapped(bounds),
         None => lattice.covering(&points),
     };
-    let grid = grid.map_err(|error| too_large(lattice.cell, error))?;
+    let of_surface = |error| too_large(&args.surface, lattice.cell, error);
+    let grid = grid.map_err(of_surface)?;
     if asked.lattice.is_none() && asked.bounds.is_none() {
         units::check_default(&grid, &points, cloud.x.len())?;
     }
@@ -118,7 +121,8 @@ fn sized(args: &Args, asked: &Asked, cloud: &Cloud, device: &Device) -> Result<E
         Some(_) if args.surface.method == Method::Pixels => {
             let (reach, radii) =
                 (args.surface.reach_on_pixels(), args.surface.reach_within_radii());
-            Extents::within((grid, lattice), (reach, radii), &points)?
+            let found = Extents::within((grid, lattice), (reach, radii), &points);
+            found.map_err(of_surface)?
         }
         _ => Extents { grid, with_margin: grid, corner: (0, 0), lattice },
     };
@@ -133,7 +137,7 @@ impl Extents {
         (grid, lattice): (GridSpec, Lattice),
         (reach, radii): (f64, f64),
         points: &Bounds,
-    ) -> Result<Self> {
+    ) -> gpu_core::Result<Self> {
         let (b, cell) = (grid.bounds(), grid.cell_size);
         let least = if radii.is_finite() { radii } else { 1.0 };
         let sides = if reach.is_finite() {
@@ -154,13 +158,13 @@ impl Extents {
     pub fn around(
         (grid, lattice): (GridSpec, Lattice),
         [west, north, east, south]: [f64; 4],
-    ) -> Result<Self> {
+    ) -> gpu_core::Result<Self> {
         let cell = grid.cell_size;
         let columns = west + f64::from(grid.width) + east;
         let rows = north + f64::from(grid.height) + south;
         let side = f64::from(u32::MAX);
         if !(columns <= side && rows <= side) {
-            return Err(too_large(cell, gpu_core::Error::GridTooLarge { columns, rows }));
+            return Err(gpu_core::Error::GridTooLarge { columns, rows });
         }
         // Whole cells from the lattice's anchor, as the grid of the whole has them.
         let (left, top) = lattice.corner(&grid);
@@ -189,14 +193,14 @@ impl Extents {
     }
 }
 
-/// The cell size, which is what a user would change.
-pub fn too_large(cell: f64, error: gpu_core::Error) -> anyhow::Error {
-    let cell = Shortest(cell);
+/// Says which option makes the cells that are too many, and how to get fewer.
+pub fn too_large(surface: &SurfaceArgs, cell: f64, error: gpu_core::Error) -> anyhow::Error {
     match error {
         gpu_core::Error::GridTooLarge { columns, rows } => {
-            anyhow!("--resolution {cell}: {columns:e} x {rows:e} cells are too many")
+            let why = format!("{columns:e} x {rows:e} cells are too many");
+            anyhow!(surface.cells_by(cell).too_many(why))
         }
-        other => anyhow!("--resolution {cell}: {other}"),
+        other => anyhow!(surface.cells_by(cell).too_many(other)),
     }
 }
 
@@ -211,14 +215,18 @@ fn require_memory(args: &Args, device: &Device, grid: &GridSpec) -> Result<()> {
     let needed = grid.cells() as f64 * a_cell;
     let gib = |bytes: f64| bytes / f64::from(1 << 30);
     let available = host_memory::available().map_or(f64::INFINITY, |bytes| bytes as f64);
-    ensure!(
-        needed <= available,
-        "--resolution {}: {} x {} cells need {:.1} GiB of memory, {:.1} GiB are available",
-        grid.cell_size,
-        grid.width,
-        grid.height,
-        gib(needed),
-        gib(available)
-    );
+    if needed > available {
+        let (width, height, [needed, available]) =
+            (grid.width, grid.height, [needed, available].map(gib));
+        let pixels = match args.surface.supersample {
+            1 => String::new(),
+            side => format!(" of {side} x {side} pixels (--supersample)"),
+        };
+        let why = format!(
+            "{width} x {height} cells{pixels} need {needed:.1} GiB of memory, {available:.1} GiB are available"
+        );
+        let error = args.surface.cells_by(grid.cell_size).too_many(why);
+        bail!("{error}; or make tiles (lidar_dem plan)");
+    }
     Ok(())
 }

@@ -24,7 +24,7 @@ mod within;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use geo_io::{Crs, LasPoints, Output};
 use gpu_core::{Device, GridSpec, GridView, Points, Progress, Shortest};
 use nni_grid::{Method, Summary};
@@ -225,6 +225,7 @@ fn interpolate(
     let dem = interpolated(device, &cloud, ranges, (grid, inside.as_deref(), surface), progress)?;
     let measured = cloud.x.len() - added;
     let points = Points::new(&cloud.x[..measured], &cloud.y[..measured]);
+    let points = (points, cloud.counts.as_deref());
     Made::of((dem, inside), points, &extents, (surface, floor))
 }
 
@@ -369,7 +370,8 @@ fn write_contours(
 ) -> Result<usize> {
     let heights = GridView::new(&dem.bands[0], dem.grid)?;
     let every = ContourParams::every(args.contour_interval);
-    let lines = terrain_grid::contours(device.with_progress(progress), heights, &every)?;
+    let lines = terrain_grid::contours(device.with_progress(progress), heights, &every);
+    let lines = lines.context("--contour-interval")?;
     contours::write(output, lines.iter().map(|line| Ok((line.level, &line.points))), crs)?;
     Ok(lines.len())
 }

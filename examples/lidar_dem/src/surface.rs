@@ -9,6 +9,7 @@ use gpu_core::{Shortest, ValueRange};
 use nni_grid::{Duplicates, Fill, Method, Params, Weights};
 use programs::args::{HEIGHT, Size, number, positive, value_name, whole};
 use programs::cloud::Cloud;
+use programs::edges::CellsBy;
 
 use crate::above::Floor;
 use crate::dsm::keep_highest;
@@ -45,9 +46,10 @@ pub struct SurfaceArgs {
     /// What ground without a height holds: nodata, nearest (the height of the nearest point), or a number
     #[arg(long, value_name = "nodata|nearest|VALUE", default_value = "nodata", value_parser = fill)]
     pub fill: Fill,
-    /// Further bands of a GeoTIFF, separated by commas: count, distance or neighbours. Count is the points in each
-    /// cell, of which --dsm keeps one. Distance is from a cell's centre to the nearest point, in the coordinates' units,
-    /// up to --max-distance. Neighbours is how many natural neighbours a height has; not with --method pixels
+    /// Further bands of a GeoTIFF, separated by commas: count, distance or neighbours. Count is how many points lie in
+    /// each cell; with --dsm too, which makes the surface of one of them. Distance is from a cell's centre to the nearest
+    /// point of the surface, in the coordinates' units, up to --max-distance. Neighbours is how many natural neighbours a
+    /// height has; not with --method pixels
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub layer: Vec<Layer>,
     /// Make the surface of the highest points: in each cell only the highest point counts, at its own place. Natural
@@ -242,10 +244,19 @@ impl SurfaceArgs {
         }
     }
 
+    /// The option that gives the DEM its cells, of which this is the side.
+    pub fn cells_by(&self, cell: f64) -> CellsBy<'_> {
+        match (self.size, &self.template) {
+            (Some(size), _) => CellsBy::Size(size),
+            (None, Some(path)) => CellsBy::Template(path),
+            (None, None) => CellsBy::Resolution(cell),
+        }
+    }
+
     /// Leaves out the points that do not count. A second call changes nothing.
     pub fn choose(&self, cloud: &mut Cloud, lattice: &Lattice) {
         if self.dsm {
-            keep_highest(cloud, lattice);
+            keep_highest(cloud, lattice, self.layer.contains(&Layer::Count));
         }
     }
 

@@ -74,14 +74,16 @@ fn run(args: &Args) -> Result<()> {
         }
         None => quadtree_sort::build(device.with_progress(p), points, &params),
     });
-    let tree = tree.map_err(|error| match (&error, args.tree.extent()) {
-        (quadtree_sort::Error::Bounds { .. }, Some(_)) => {
-            anyhow::Error::from(error).context("--bounds")
-        }
-        (quadtree_sort::Error::Bounds { .. }, None) => {
-            anyhow::Error::from(error).context("the points lie too far apart for a tree")
-        }
-        _ => error.into(),
+    let tree = tree.map_err(|error| {
+        let why = match (&error, args.tree.extent()) {
+            (quadtree_sort::Error::Bounds { .. }, Some(_)) => "--bounds",
+            (quadtree_sort::Error::Bounds { .. }, None) => {
+                "the points lie too far apart for a tree"
+            }
+            (quadtree_sort::Error::Budget { .. }, _) => "--memory-budget",
+            _ => return error.into(),
+        };
+        anyhow::Error::from(error).context(why)
     })?;
     let names = (&args.tree.value[..], values::are_fields(&inputs));
     let tree = stages.run("values", |_| values::carried(tree, names, &cloud.z, &cloud.values))?;

@@ -34,6 +34,8 @@ pub struct Cloud {
     /// The number of each point among the rows of all inputs, from 0, one input after the other. `None` unless
     /// [`read_numbered`](Self::read_numbered) has read them, and if there are more than 2^32 - 1 rows.
     pub numbers: Option<Vec<u32>>,
+    /// How many points each point stands for, if a caller has merged points.
+    pub counts: Option<Vec<u32>>,
     /// The coordinate system, if any file or the caller names one.
     pub crs: Option<Crs>,
     /// The lowest and the highest value of the files, including points that were not kept.
@@ -235,13 +237,17 @@ impl Cloud {
             if is_kept(self, i) {
                 if kept < i {
                     self.columns().for_each(|column| column[kept] = column[i]);
-                    self.numbers.iter_mut().for_each(|column| column[kept] = column[i]);
+                    self.whole_numbers().for_each(|column| column[kept] = column[i]);
                 }
                 kept += 1;
             }
         }
         self.columns().for_each(|column| column.truncate(kept));
-        self.numbers.iter_mut().for_each(|column| column.truncate(kept));
+        self.whole_numbers().for_each(|column| column.truncate(kept));
+    }
+
+    fn whole_numbers(&mut self) -> impl Iterator<Item = &mut Vec<u32>> {
+        self.numbers.iter_mut().chain(&mut self.counts)
     }
 
     /// Where the points of all files lie, if that is known of each file with points.

@@ -1,6 +1,10 @@
 //! Where edges of cells lie: on multiples of the cell size, read as decimals.
 
-use gpu_core::Bounds;
+use std::path::Path;
+
+use gpu_core::{Bounds, Shortest};
+
+use crate::args::Size;
 
 /// Places are rounded to multiples of this part of a cell, so that rounding of decimals does not move a place off an
 /// edge.
@@ -21,6 +25,38 @@ pub fn bounds_in_cells(b: Bounds, cell: f64) -> Bounds {
         min_y: in_cells(b.min_y, cell),
         max_x: in_cells(b.max_x, cell),
         max_y: in_cells(b.max_y, cell),
+    }
+}
+
+/// The option that gives a raster its cells.
+#[derive(Clone, Copy)]
+pub enum CellsBy<'a> {
+    /// `--resolution`, as given or by default.
+    Resolution(f64),
+    /// `--size`.
+    Size(Size),
+    /// `--template`.
+    Template(&'a Path),
+}
+
+impl CellsBy<'_> {
+    /// The option and its value.
+    pub fn option(self) -> String {
+        match self {
+            Self::Resolution(cell) => format!("--resolution {}", Shortest(cell)),
+            Self::Size(size) => format!("--size {size}"),
+            Self::Template(path) => format!("--template {}", path.display()),
+        }
+    }
+
+    /// Says that there are too many cells, and why, and how to get fewer.
+    pub fn too_many(self, why: impl std::fmt::Display) -> String {
+        let advice = match self {
+            Self::Resolution(_) => "a larger --resolution, or a smaller ground by --bounds",
+            Self::Size(_) => "a smaller --size",
+            Self::Template(_) => "a raster of fewer cells",
+        };
+        format!("{}: {why}; give {advice}", self.option())
     }
 }
 

@@ -41,12 +41,16 @@ fn run(args: &Args) -> Result<()> {
         opening.beside(&mut stages, "read", |p| Sites::read(args, &mut report, p))?;
     report.device(&device, args.run.device);
     let params = args.params()?;
-    let mut diagram = stages.run("voronoi", |p| match &sites.shapes {
+    let diagram = stages.run("voronoi", |p| match &sites.shapes {
         Some(shapes) => sphere_qtm::voronoi_of_shapes(device.with_progress(p), shapes, &params),
         None => {
             let y = sites.latitudes_on_sphere();
             sphere_qtm::voronoi(device.with_progress(p), &Points::new(&sites.x, &y), &params)
         }
+    });
+    let mut diagram = diagram.map_err(|error| match error {
+        sphere_qtm::Error::Memory { .. } => anyhow!("--level: {error}; give a lower --level"),
+        error => error.into(),
     })?;
     sites.number(&mut diagram);
     let cells = params.level.cell_count();

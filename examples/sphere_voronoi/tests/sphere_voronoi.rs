@@ -435,7 +435,10 @@ fn mistakes_are_named() {
     let folder = with_sites();
     let fails = |arguments: &[&str], words: &[&str]| PROGRAM.fails(folder.path(), arguments, words);
     fails(&["sites.csv", "--level", "30"], &["30", "level"]);
-    fails(&["sites.csv", "--level", "29", "--device", "cpu"], &["level 29", "bytes", "available"]);
+    fails(
+        &["sites.csv", "--level", "29", "--device", "cpu"],
+        &["--level: level 29", "bytes", "available; give a lower --level"],
+    );
     fails(&["missing.csv"], &["missing.csv"]);
     fails(&["sites.csv", "--columns", "lon,name"], &["name"]);
     // Some programs take two columns, others three.

@@ -2,7 +2,7 @@
 
 use anyhow::{Result, ensure};
 use clap::{Args, ValueEnum};
-use programs::args::LightArgs;
+use programs::args::{LightArgs, number};
 use serde::{Deserialize, Serialize};
 use terrain_grid::{
     Angle, Aspect, Curvature, Edges, Gradient, Light, Product, ProductParams, Ruggedness, Shading,
@@ -130,8 +130,12 @@ pub struct MethodArgs {
 
 /// A finite number of 32 bits.
 fn finite(text: &str) -> std::result::Result<f32, String> {
-    let value: Option<f32> = text.trim().parse().ok();
-    value.filter(|v| v.is_finite()).ok_or_else(|| format!("\"{text}\" is not a finite number"))
+    let value = number(text)?;
+    match (value as f32).is_finite() {
+        true => Ok(value as f32),
+        false if value.is_finite() => Err(format!("{text} is beyond the range of f32")),
+        false => Err(format!("{text} is not a finite number")),
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]

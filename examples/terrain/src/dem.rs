@@ -133,6 +133,22 @@ impl Dem {
         Ok(heights)
     }
 
+    /// Reads all heights once if none were read yet and their type has numbers that 32-bit floats do not hold. So
+    /// [`note_on_rounding`](Self::note_on_rounding) knows what is lost.
+    ///
+    /// # Errors
+    /// The errors of [`heights`].
+    pub fn measure_rounding(&self, progress: &dyn Progress) -> Result<()> {
+        use ArrayData::{F64, I32, I64, U32, U64};
+        // A window without cells has the type of the values.
+        let values = self.file.window(0..0, 0..0)?;
+        let is_wide = matches!(values, F64(_) | I32(_) | U32(_) | I64(_) | U64(_));
+        if is_wide && self.rounding.get() == Rounding::NONE {
+            self.range(progress)?;
+        }
+        Ok(())
+    }
+
     /// A note if 32-bit floats lose much of the heights that were read.
     pub fn note_on_rounding(&self) -> Option<String> {
         self.rounding.get().note()

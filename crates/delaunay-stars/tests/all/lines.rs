@@ -2,7 +2,9 @@
 
 use std::collections::HashMap;
 
-use delaunay_stars::{Error, LineSites, Splitting, Triangulation, split_lines, triangulate};
+use delaunay_stars::{
+    Error, LineSites, OnLine, Splitting, Triangulation, split_lines, triangulate,
+};
 use gpu_core::{Device, Points, Silent};
 use testing::Cloud;
 use testing::clouds::{self, SIDE};
@@ -47,14 +49,31 @@ fn follows(found: &LineSites, lines: &[Vec<P>], least: f64) {
     let length = |all: &[[P; 2]]| all.iter().map(|[a, b]| (b[0] - a[0]).hypot(b[1] - a[1])).sum();
     let (of_lines, of_pieces): (f64, f64) = (length(&segments), length(&found.pieces));
     assert!((of_pieces / of_lines - 1.0).abs() < 0.02, "{of_pieces} for {of_lines}");
-    for (i, of) in found.of.iter().enumerate() {
+    let off = |[x, y]: P, of: &OnLine| {
         let line = &lines[of.line as usize];
         let a = line[of.segment as usize];
         let b = *line.get(of.segment as usize + 1).unwrap_or(&a);
         let expected = [0, 1].map(|axis| a[axis] + (b[axis] - a[axis]) * of.part);
-        let off = (found.x[i] - expected[0]).hypot(found.y[i] - expected[1]);
+        (x - expected[0]).hypot(y - expected[1])
+    };
+    for (i, of) in found.of.iter().enumerate() {
+        let off = off([found.x[i], found.y[i]], of);
         assert!(off < 1e-9 * SIDE, "{off}");
     }
+    // The pieces of a segment lie end to end over all of it.
+    let mut covered: HashMap<(u32, u32), f64> = HashMap::new();
+    assert_eq!(found.pieces.len(), found.of_pieces.len());
+    for (ends, of) in found.pieces.iter().zip(&found.of_pieces) {
+        let [from, to] = of;
+        assert_eq!((from.line, from.segment), (to.line, to.segment));
+        *covered.entry((from.line, from.segment)).or_default() += (to.part - from.part).abs();
+        for (&end, of) in ends.iter().zip(of) {
+            let off = off(end, of);
+            assert!(off <= 0.51 * least + 1e-9 * SIDE, "{off}");
+        }
+    }
+    assert_eq!(covered.len(), segments.len());
+    assert!(covered.values().all(|part| (part - 1.0).abs() < 1e-9), "{covered:?}");
 }
 
 /// A line from west to east and back, with sharp turns.

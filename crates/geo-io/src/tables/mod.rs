@@ -68,10 +68,10 @@ impl Field {
         }
     }
 
-    /// The field as an error shows it.
+    /// The field as an error shows it; a null is empty, as in a table of text.
     pub fn shown(&self) -> String {
         match self {
-            Self::Null => "null".to_owned(),
+            Self::Null => String::new(),
             Self::Bool(value) => value.to_string(),
             Self::Number(number) | Self::Rounded(number) => number.to_string(),
             Self::Text(text) => text.clone(),

@@ -1,6 +1,8 @@
 //! Areas as GeoJSON.
 
+use geojson::feature::Id;
 use geojson::{Feature, Geometry, Value};
+use serde_json::Value as Json;
 
 use crate::vectors::lines::{check, write_collection};
 use crate::{Crs, Output, Properties, Result, Shape};
@@ -74,9 +76,14 @@ pub fn write_shapes<'a, P: Into<Properties>>(
     crs: Option<&Crs>,
 ) -> Result<()> {
     let feature = |(properties, shape): (P, Shape)| {
-        let Properties(properties) = properties.into();
+        let Properties { id, named } = properties.into();
         let geometry = Some(Geometry::new(value(&shape)?));
-        Ok(Feature { geometry, properties: Some(properties), ..Feature::default() })
+        let id = id.and_then(|id| match id {
+            Json::String(text) => Some(Id::String(text)),
+            Json::Number(number) => Some(Id::Number(number)),
+            _ => None,
+        });
+        Ok(Feature { geometry, id, properties: Some(named), ..Feature::default() })
     };
     write_collection(output.into(), features.into_iter().map(feature), crs)
 }
@@ -169,6 +176,30 @@ mod tests {
         assert!(std::fs::read_to_string(&path).unwrap().contains("18446744073709551615"));
         assert!(["a", "points"].iter().all(|name| found.properties[0].has(name)));
         assert_eq!(found.crs, Some(Crs::parse("EPSG:32631").unwrap()));
+    }
+
+    #[test]
+    fn the_ids_of_features_come_back_beside_a_property_of_that_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("ids.geojson");
+        let ids = [r#""id": "A7","#, r#""id": 18446744073709551615,"#, r#""id": null,"#, ""];
+        let geometry = r#"{"type": "Polygon", "coordinates": [[[0, 0], [1, 0], [0, 1], [0, 0]]]}"#;
+        let of = |id| {
+            format!(
+                r#"{{"type": "Feature", {id} "properties": {{"id": "other"}}, "geometry": {geometry}}}"#
+            )
+        };
+        let features = ids.map(of).join(",");
+        let text = format!(r#"{{"type": "FeatureCollection", "features": [{features}]}}"#);
+        std::fs::write(&path, text).unwrap();
+        let wanted = [Some("A7".into()), Some(u64::MAX.into()), None, None];
+        for _ in 0..2 {
+            let found = read_polygons(&path).unwrap();
+            let ids = found.properties.iter().map(|properties| properties.id().cloned());
+            assert_eq!(ids.collect::<Vec<_>>(), wanted);
+            assert!(found.properties.iter().all(|of| of.get("id") == Some(&"other".into())));
+            write_polygons(&path, found.properties.into_iter().zip(found.shapes), None).unwrap();
+        }
     }
 
     #[test]

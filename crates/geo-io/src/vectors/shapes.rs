@@ -8,6 +8,7 @@ mod with_heights;
 use std::path::Path;
 
 use geojson::JsonObject;
+use serde_json::Value;
 
 use crate::points::ending;
 use crate::tables::{self, Geometry, Kind, Stop, feature_name};
@@ -47,33 +48,56 @@ pub struct Features<S = Option<Shape>> {
 /// assert!(properties.has("floors") && !properties.has("roof"));
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Properties(pub(crate) JsonObject);
+pub struct Properties {
+    /// A text or a number.
+    pub(crate) id: Option<Value>,
+    pub(crate) named: JsonObject,
+}
 
 impl Properties {
     /// Sets a property to a number, and replaces a property of that name. It writes the number as [`Number::to_json`]
     /// does: a whole number that fits 64 bits as an integer with all of its digits, an infinity or NaN as a string.
     pub fn set(&mut self, name: &str, number: impl Into<Number>) {
-        self.0.insert(name.to_owned(), number.into().to_json());
+        self.named.insert(name.to_owned(), number.into().to_json());
     }
 
     /// Sets a property to text, and replaces a property of that name.
     pub fn set_text(&mut self, name: &str, text: impl Into<String>) {
-        self.0.insert(name.to_owned(), text.into().into());
+        self.named.insert(name.to_owned(), text.into().into());
+    }
+
+    /// Returns the feature's own id: the member `id` that a GeoJSON feature has beside its properties, a text or a
+    /// number. [`write_shapes`](crate::write_shapes) and [`write_polygons`](crate::write_polygons) write it as that
+    /// member again. `write_geoparquet_features` writes it as a column `id` if no feature has a property of that name,
+    /// in upper or lower case.
+    ///
+    /// ```
+    /// use geo_io::read_features;
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// let path = folder.path().join("places.geojson");
+    /// std::fs::write(&path, r#"{"type": "Feature", "id": "A7", "properties": {}, "geometry": null}"#)?;
+    /// let found = read_features(&path)?;
+    /// assert_eq!(found.properties[0].id().and_then(|id| id.as_str()), Some("A7"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn id(&self) -> Option<&Value> {
+        self.id.as_ref()
     }
 
     /// Returns the value of a property, as JSON.
-    pub fn get(&self, name: &str) -> Option<&serde_json::Value> {
-        self.0.get(name)
+    pub fn get(&self, name: &str) -> Option<&Value> {
+        self.named.get(name)
     }
 
     /// The names of all.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.0.keys().map(String::as_str)
+        self.named.keys().map(String::as_str)
     }
 
     /// Whether a property has the name.
     pub fn has(&self, name: &str) -> bool {
-        self.0.contains_key(name)
+        self.named.contains_key(name)
     }
 }
 
@@ -113,7 +137,7 @@ pub fn read_features(path: &Path) -> Result<Features> {
     let (mut shapes, mut properties) = (Vec::new(), Vec::new());
     let (crs, notes) = rows(path, true, &mut |geometry, fields| {
         shapes.push(geometry.map(Shape::from));
-        properties.push(Properties(fields));
+        properties.push(fields);
         Ok(())
     })?;
     Ok(Features { shapes, properties, crs, outside: Vec::new(), notes })
@@ -157,7 +181,7 @@ pub fn begins_with_polygon(path: &Path) -> Result<bool> {
 }
 
 /// Takes a feature: its geometry, and its properties if they are wanted.
-type Take<'a> = dyn FnMut(Option<Geometry>, JsonObject) -> Result<(), String> + 'a;
+type Take<'a> = dyn FnMut(Option<Geometry>, Properties) -> Result<(), String> + 'a;
 
 /// Gives each feature of a file, and the system that it states, with what the user should know.
 fn rows(
@@ -178,8 +202,8 @@ fn rows(
     let wanted: Vec<usize> = if with_properties { (0..whole).collect() } else { Vec::new() };
     tables::each(path, table, &wanted, feature_name, &mut |row, geometry, fields| {
         let values = fields.into_iter().map(tables::Field::into_json);
-        let fields = about.columns.iter().cloned().zip(values).collect();
-        take(geometry, fields).map_err(|reason| Stop::Row(row, reason))
+        let named = about.columns.iter().cloned().zip(values).collect();
+        take(geometry, Properties { id: None, named }).map_err(|reason| Stop::Row(row, reason))
     })?;
     Ok((about.crs, about.notes))
 }

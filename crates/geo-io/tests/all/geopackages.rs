@@ -74,7 +74,7 @@ fn one_layer_is_read_with_its_system() {
     assert_eq!((&found.x[..], &found.z[..]), (&[1.0 / 3.0, 2.0 / 3.0][..], &[1.0, 2.0][..]));
     assert_eq!(found.crs, Some(Crs::parse("EPSG:32631").unwrap()));
     for (value, geometry, words) in [
-        (None, Some(point(1.0, 1.0, true)), "row 3, column \"value\": \"null\""),
+        (None, Some(point(1.0, 1.0, true)), "row 3, column \"value\": the field is empty"),
         (Some(1.0), None, "row 3: it has no geometry"),
         (Some(1.0), Some(b"GP".to_vec()), "row 3: its geometry"),
         (

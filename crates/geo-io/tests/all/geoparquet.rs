@@ -121,6 +121,29 @@ fn properties_become_columns_of_their_types() {
 }
 
 #[test]
+fn ids_of_features_become_a_column_unless_a_property_has_its_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let [json, path] = ["in.geojson", "out.parquet"].map(|name| folder.path().join(name));
+    let column = |properties: &str, name: &str| {
+        let feature = |id: &str| {
+            format!(
+                r#"{{"type": "Feature", "id": {id}, "properties": {properties}, "geometry": {{"type": "Point", "coordinates": [1, 2]}}}}"#
+            )
+        };
+        let features = ["7", "\"b\"", "null"].map(feature).join(",");
+        let text = format!(r#"{{"type": "FeatureCollection", "features": [{features}]}}"#);
+        std::fs::write(&json, text).unwrap();
+        let given = read_features(&json).unwrap();
+        let rows = given.properties.into_iter().zip(given.shapes.into_iter().flatten());
+        write_geoparquet_features(&path, rows, None).unwrap();
+        let found = read_features(&path).unwrap().properties;
+        found.iter().map(|of| of.get(name).unwrap().to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(column(r#"{"a": 1}"#, "id"), ["\"7\"", "\"b\"", "null"]);
+    assert_eq!(column(r#"{"a": 1, "ID": 5}"#, "ID"), ["5"; 3]);
+}
+
+#[test]
 fn triangles_have_their_heights() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("mesh.parquet");
@@ -324,7 +347,7 @@ fn what_is_wrong_in_a_row_is_named_with_it() {
             &[1, 1][..],
             "row 2, column \"value\": \"NaN\" is not a finite number",
         ),
-        (&[1.0], &[1, 0], "row 2, column \"value\": \"null\" is not a finite number"),
+        (&[1.0], &[1, 0], "row 2, column \"value\": the field is empty"),
     ] {
         let columns =
             [Column::Bytes(&bytes, Some(&[1, 1])), Column::Floats(values, Some(levels), None)];

@@ -77,6 +77,10 @@ fn deleted_rows_take_their_shapes_with_them() {
     std::fs::write(&fields, &bytes).unwrap();
     let error = points(&path, "value").unwrap_err();
     assert!(error.contains("row 2, column \"value\": \"twice\" is not a finite number"), "{error}");
+    bytes[start + width + 1..start + width + 21].copy_from_slice(b"********************");
+    std::fs::write(&fields, &bytes).unwrap();
+    let error = points(&path, "value").unwrap_err();
+    assert!(error.contains("row 2, column \"value\": \"***\" is not a finite number"), "{error}");
     bytes[start + width + 1..start + width + 21].copy_from_slice(b"                   2");
     for (rows, words) in
         [(2_u32, "row 3: its .dbf has 2 rows, but there are more shapes"), (9, "truncated")]
@@ -86,6 +90,26 @@ fn deleted_rows_take_their_shapes_with_them() {
         let error = points(&path, "value").unwrap_err();
         assert!(error.contains(words), "{error}");
     }
+}
+
+#[test]
+fn an_empty_number_is_called_empty_as_in_a_table_of_text() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = written(folder.path(), &[1.5, 2.5]);
+    let fields = path.with_extension("dbf");
+    let mut bytes = std::fs::read(&fields).unwrap();
+    let [start, width] =
+        [8, 10].map(|at| usize::from(u16::from_le_bytes([bytes[at], bytes[at + 1]])));
+    bytes[start + width + 1..start + width + 21].fill(b' ');
+    std::fs::write(&fields, &bytes).unwrap();
+    let words =
+        "column \"value\": the field is empty: give it a finite number, or leave the row out";
+    let error = points(&path, "value").unwrap_err();
+    assert!(error.contains("a.shp, row 2,") && error.ends_with(words), "{error}");
+    let table = folder.path().join("a.csv");
+    std::fs::write(&table, "x,y,value\n1,1,5\n2,2,\n").unwrap();
+    let error = points(&table, "value").unwrap_err();
+    assert!(error.contains("a.csv, row 2 (line 3)") && error.ends_with(words), "{error}");
 }
 
 #[test]

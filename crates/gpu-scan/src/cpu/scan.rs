@@ -120,9 +120,8 @@ pub fn scan_by_key_in_place<T: Number, K: Number, O: ScanOperator<T>>(
 /// ```
 ///
 /// # Errors
-/// The errors of [`scan`]; [`TooManySegments`](crate::Error::TooManySegments) for more segments than elements;
-/// [`SegmentOffset`](crate::Error::SegmentOffset) unless the offsets rise from 0 to the number of elements (which the
-/// GPU does not check).
+/// The errors of [`scan`]; [`SegmentOffset`](crate::Error::SegmentOffset) unless the offsets rise from 0 to the number
+/// of elements (which the GPU does not check).
 pub fn segmented_scan<T: Number, O: ScanOperator<T>>(
     operator: O,
     how: Scan<T>,

@@ -43,7 +43,7 @@ impl<'a> Keys<'a> {
 
 /// Checks that offsets rise from 0 to the number of elements.
 pub(super) fn check_rising(offsets: &[u64], elements: usize) -> Result<()> {
-    let segments = check_offsets(offsets.len(), elements)?;
+    let segments = check_offsets(offsets.len())?;
     let elements = elements as u64;
     let mut least = 0;
     for (index, &offset) in offsets.iter().enumerate() {

@@ -143,7 +143,7 @@ pub fn argsort<K: Key, I: Index>(sort: Sort, keys: &[K]) -> Result<Vec<I>> {
 ///
 /// # Errors
 /// The errors of [`sort`]; [`SegmentOffset`](crate::Error::SegmentOffset) unless offsets rise from 0 to the number of
-/// keys, [`TooManySegments`](crate::Error::TooManySegments) for more segments than elements.
+/// keys.
 pub fn segmented_sort<K: Key>(sort: Sort, offsets: &[u64], keys: &[K]) -> Result<Vec<K>> {
     check_rising(offsets, keys.len())?;
     let rank = Rank::new::<K>(&sort)?;

@@ -92,8 +92,7 @@ pub fn scan_by_key_in_place<'a, T: Number, K: Number, O: ScanOperator<T>>(
 /// Example: see [`cpu::segmented_scan`](crate::cpu::segmented_scan()), called in [this form](crate::gpu#examples).
 ///
 /// # Errors
-/// - The errors of [`scan`].
-/// - [`TooManySegments`](crate::Error::TooManySegments): there are more segments than elements.
+/// The errors of [`scan`]; [`Length`](gpu_core::Error::Length) without any offset.
 pub fn segmented_scan<'a, T: Number, O: ScanOperator<T>>(
     workspace: &mut Workspace,
     operator: O,
@@ -103,7 +102,7 @@ pub fn segmented_scan<'a, T: Number, O: ScanOperator<T>>(
     output: impl Into<SliceMut<'a, T>>,
 ) -> Result<()> {
     let (offsets, arrays) = (offsets.into(), apart_arrays(input.into(), output.into())?);
-    check_offsets(offsets.len(), arrays.len as usize)?;
+    check_offsets(offsets.len())?;
     enqueue::<T, O, u8>(workspace, operator, how, arrays, Some(Segments::Offsets(offsets)))
 }
 
@@ -122,7 +121,7 @@ pub fn segmented_scan_in_place<'a, T: Number, O: ScanOperator<T>>(
     data: impl Into<SliceMut<'a, T>>,
 ) -> Result<()> {
     let (offsets, array) = (offsets.into(), same_array(data.into()));
-    check_offsets(offsets.len(), array.len as usize)?;
+    check_offsets(offsets.len())?;
     enqueue::<T, O, u8>(workspace, operator, how, array, Some(Segments::Offsets(offsets)))
 }
 

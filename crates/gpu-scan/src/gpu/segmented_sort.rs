@@ -31,8 +31,7 @@ const MAX_SEGMENTS: u64 = 1 << 32;
 ///
 /// # Errors
 /// - The errors of [`sort`](super::sort()).
-/// - [`TooManySegments`](Error::TooManySegments): there are more segments than elements.
-/// - [`TooLarge`](Error::TooLarge): there are more than 2^32 elements.
+/// - [`TooLarge`](Error::TooLarge): there are more than 2^32 elements, or segments.
 pub fn segmented_sort<'a, K: Key>(
     workspace: &mut Workspace,
     sort: Sort,
@@ -85,7 +84,7 @@ struct Segmented<'a> {
 
 impl<'a> Segmented<'a> {
     fn new<K: Key>(sort: &Sort, offsets: Slice<'a, u64>, len: usize) -> Result<Self> {
-        let segments = check_offsets(offsets.len(), len)? as u64;
+        let segments = check_offsets(offsets.len())? as u64;
         if segments > MAX_SEGMENTS {
             return Err(Error::TooLarge { elements: segments, most: MAX_SEGMENTS });
         }

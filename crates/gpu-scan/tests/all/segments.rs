@@ -4,7 +4,7 @@
 use crate::common::{Unaligned, open, same_bits};
 use gpu_core::Gpu;
 use gpu_scan::gpu::{self, Workspace};
-use gpu_scan::{LastValid, Max, Min, Number, ReduceOperator, Scan, ScanOperator, Sum, cpu};
+use gpu_scan::{LastValid, Max, Min, Number, ReduceOperator, Scan, ScanOperator, Sort, Sum, cpu};
 use proptest::prelude::*;
 
 /// Around the lengths of warps, vectors, rows and tiles.
@@ -60,10 +60,6 @@ fn shapes() -> impl Strategy<Value = Shape> {
                 cuts
             }
         };
-        // No more segments than elements.
-        let most = len.min(offsets.len() - 1);
-        let mut offsets = offsets[..=most].to_vec();
-        *offsets.last_mut().unwrap() = n;
         Shape { offsets, start }
     })
 }
@@ -246,6 +242,39 @@ each_type! {
     signed_long_words: i64, |h| (h as i64) << 40, |a, b| a.wrapping_add(b), i64::MIN, i64::MAX;
     floats: f32, |h| (h % 15) as f32 - 7.0, |a, b| a + b, f32::NEG_INFINITY, f32::INFINITY;
     doubles: f64, |h| (h % 15) as f64 - 7.0, |a, b| a + b, f64::NEG_INFINITY, f64::INFINITY;
+}
+
+/// Of few segments, and of more than one launch reduces.
+#[test]
+fn segments_may_be_more_than_elements_as_most_are_empty() {
+    let (gpu, mut w) = open();
+    for (len, segments) in [(0_usize, 1_usize), (0, 9000), (1, 2), (3, 40), (3, 9000), (700, 9000)]
+    {
+        // The elements lie in a few segments in the middle.
+        let offsets: Vec<u64> =
+            (0..=segments).map(|s| s.saturating_sub(segments / 2).min(len) as u64).collect();
+        let mut offsets = offsets;
+        *offsets.last_mut().unwrap() = len as u64;
+        let x: Vec<u32> = (0..len as u32).map(|i| 1 + (i * 37) % 101).collect();
+        let total = |ends: &[u64]| x[ends[0] as usize..ends[1] as usize].iter().sum::<u32>();
+        let totals: Vec<u32> = offsets.windows(2).map(total).collect();
+        let what = format!("{segments} segments of {len} elements");
+        assert_eq!(cpu::segmented_reduce(Sum, &offsets, &x).unwrap(), totals, "{what}");
+        let (there, input) = (gpu.upload(&offsets).unwrap(), gpu.upload(&x).unwrap());
+        let mut found = gpu.upload(&vec![7_u32; segments]).unwrap();
+        gpu::segmented_reduce(&mut w, Sum, &there, &input, &mut found).unwrap();
+        assert_eq!(found.to_host().unwrap(), totals, "{what}");
+
+        let (mut sums, mut output) = (vec![0; len], gpu.zeroed::<u32>(len).unwrap());
+        for how in [Scan::inclusive(), Scan::exclusive(5).backward()] {
+            cpu::segmented_scan(Sum, how, &offsets, &x, &mut sums).unwrap();
+            gpu::segmented_scan(&mut w, Sum, how, &there, &input, &mut output).unwrap();
+            assert_eq!(output.to_host().unwrap(), sums, "{what}");
+        }
+        let sorted = cpu::segmented_sort(Sort::descending(), &offsets, &x).unwrap();
+        gpu::segmented_sort(&mut w, Sort::descending(), &there, &input, &mut output).unwrap();
+        assert_eq!(output.to_host().unwrap(), sorted, "{what}");
+    }
 }
 
 proptest! {

@@ -3,7 +3,7 @@
 
 use crate::common::{on_all, only};
 use crate::exact::{check, unlimited};
-use gpu_core::GridSpec;
+use gpu_core::{Device, GridSpec};
 use nni_grid::Weights;
 use testing::Cloud;
 use testing::clouds::{self, SIDE};
@@ -62,4 +62,47 @@ fn planes_of_every_cloud_are_met_inside_the_hull() {
             assert!(worst < 1e-5 * 0.3 * SIDE, "{}, {weights:?}: {worst}", cloud.name);
         }
     }
+}
+
+/// Sibson's smooth interpolant has the spherical quadrics (1981), where no neighbour is on the hull: such a site sees one
+/// side alone. Of clouds in lines most borders are far longer than distances.
+#[test]
+fn spherical_quadrics_of_every_cloud_are_met_by_the_smooth_interpolant() {
+    let quadric = |x: f64, y: f64| {
+        let (u, v) = (x / SIDE, y / SIDE);
+        3.0 + 0.7 * u - 0.4 * v + 1.5 * (u * u + v * v)
+    };
+    let grid = GridSpec::new(0.013 * SIDE, 0.991 * SIDE, 0.0246 * SIDE, 40, 40).unwrap();
+    // All sites of a circle are on its hull, and few cells lie within clusters.
+    let has_cells = |cloud: &Cloud| {
+        !FLAT.contains(&cloud.name) && !["circle", "two clusters", "stray"].contains(&cloud.name)
+    };
+    let turned = clouds::lattice(500, 3);
+    let turned = Cloud {
+        name: "turned lattice",
+        x: turned.x.iter().zip(&turned.y).map(|(x, y)| 0.8 * x - 0.6 * y + 500.0).collect(),
+        y: turned.x.iter().zip(&turned.y).map(|(x, y)| 0.6 * x + 0.8 * y).collect(),
+        ..turned
+    };
+    let all = all(3).filter(has_cells).chain([clouds::rounded_lattice(500, 3), turned]);
+    let mut compared = 0;
+    for mut cloud in all {
+        cloud.z = cloud.x.iter().zip(&cloud.y).map(|(&x, &y)| quadric(x, y)).collect();
+        let dem = on_all(&cloud, grid, &unlimited().weights(Weights::SibsonC1).hull(true));
+        let stars = cloud.with(|points| delaunay_stars::triangulate(&Device::Cpu, points)).unwrap();
+        let mut walk = stars.walk();
+        let (mut worst, mut cells) = (0.0f64, 0);
+        for (cell, &value) in (0..).zip(only(&dem)).filter(|(_, value)| !value.is_nan()) {
+            let (x, y) = grid.cell_centre(cell % grid.width, cell / grid.width);
+            let near = walk.natural_neighbours(x, y).unwrap().sites;
+            if !near.iter().any(|&site| stars.is_on_hull(site)) {
+                worst = worst.max((f64::from(value) - quadric(x, y)).abs());
+                cells += 1;
+            }
+        }
+        println!("{}: {cells} cells, off by at most {worst:.1e}", cloud.name);
+        assert!(worst < 1e-5, "{}: {worst}", cloud.name);
+        compared += cells;
+    }
+    assert!(compared > 9000, "{compared}");
 }

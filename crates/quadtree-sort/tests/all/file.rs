@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use gpu_core::{Bounds, Device, Points};
-use quadtree_sort::{Error, MappedPoints, Outside, Params, Quadtree, Regions, build};
+use quadtree_sort::{Error, Outside, Params, PointsFile, Quadtree, Regions, build};
 use testing::{Cloud, Random, clouds};
 
 fn tree_of(cloud: &Cloud, params: &Params) -> Quadtree {
@@ -78,7 +78,7 @@ fn a_file_that_changes_after_it_was_opened_does_the_tree_no_harm() {
         let opened = Quadtree::open(&path).unwrap();
         let points = folder.path().join("points");
         std::fs::write(&points, [0; 64]).unwrap();
-        let read = MappedPoints::open(&points).unwrap();
+        let read = PointsFile::open(&points).unwrap();
         change();
         std::fs::write(&points, "").unwrap();
         assert_eq!(
@@ -313,15 +313,15 @@ fn points_of_a_mapped_file_give_the_tree_of_the_same_points() {
         let numbers: Vec<f64> = cloud.x.iter().chain(&cloud.y).copied().collect();
         let path = file_of(folder.path(), bytemuck::cast_slice(&numbers));
         // SAFETY: nobody else has the folder.
-        let points = unsafe { MappedPoints::map(&path) }.unwrap();
-        let read = MappedPoints::open(&path).unwrap();
+        let points = unsafe { PointsFile::map(&path) }.unwrap();
+        let read = PointsFile::open(&path).unwrap();
         assert_eq!((read.points().x, read.points().y), (points.points().x, points.points().y));
         for device in testing::devices() {
             let tree = build(&device, points.points(), &Params::new()).unwrap();
             assert_eq!(tree, tree_of(&cloud, &Params::new()));
         }
     }
-    let error = MappedPoints::open(file_of(folder.path(), &[0; 23])).unwrap_err().to_string();
+    let error = PointsFile::open(file_of(folder.path(), &[0; 23])).unwrap_err().to_string();
     assert!(error.ends_with("23 bytes are not columns of x and y, 16 bytes a point"), "{error}");
-    assert!(matches!(MappedPoints::open("no such file"), Err(Error::File { .. })));
+    assert!(matches!(PointsFile::open("no such file"), Err(Error::File { .. })));
 }

@@ -1,7 +1,7 @@
 //! Trees built with little device memory: the same ones.
 
 use gpu_core::{Bounds, Device, Points};
-use quadtree_sort::{Baseline, Error, MappedPoints, Method, Outside, Params, build, build_within};
+use quadtree_sort::{Baseline, Error, Method, Outside, Params, PointsFile, build, build_within};
 use testing::{Cloud, clouds, gpu};
 
 const AREA: [f64; 4] = [-30.0, 40.0, 170.0, 110.0];
@@ -89,7 +89,7 @@ fn mapped_points_give_the_tree_of_points_in_memory() {
     let file = tempfile::NamedTempFile::new().unwrap();
     let columns = [&cloud.x, &cloud.y].map(|column| column.iter().flat_map(|v| v.to_le_bytes()));
     std::fs::write(file.path(), columns.into_iter().flatten().collect::<Vec<u8>>()).unwrap();
-    let mapped = MappedPoints::open(file.path()).unwrap();
+    let mapped = PointsFile::open(file.path()).unwrap();
     let wanted = build(&Device::Cpu, Points::new(&cloud.x, &cloud.y), &Params::new()).unwrap();
     let device = Device::Gpu(gpu());
     let tree = build_within(&device, mapped.points(), &Params::new(), 1_300_000).unwrap();

@@ -281,7 +281,7 @@ fn values_of_sites_are_those_that_the_file_has() {
 #[test]
 fn bad_input_gets_one_line_and_leaves_nothing() {
     let folder = folder_of_inputs();
-    let cases: [(&[&str], &[&str]); 21] = [
+    let cases: [(&[&str], &[&str]); 23] = [
         (&[], &["MASK"]),
         (&["missing.npy"], &["missing.npy"]),
         (&["empty.npy"], &["empty.npy"]),
@@ -298,6 +298,8 @@ fn bad_input_gets_one_line_and_leaves_nothing() {
         (&["row.npy", "--nearest-y", "distance.tif"], &["--nearest-y", ".npy"]),
         (&["row.npy", "--spacing", "0,1"], &["spacing", "0"]),
         (&["row.npy", "--spacing", "1"], &["two numbers"]),
+        (&["row.npy", "--spacing", "1,1e-200"], &["--spacing 1,1e-200: pixels of 1 x 1e-200"]),
+        (&["row.npy", "--geodesic", "--radius", "1e-200"], &["--radius", "from 1e-30 to 1e38"]),
         (&["row.npy", "--spacing", "georeference"], &["row.npy", "where it lies"]),
         (&["row.npy", "--max-distance", "-3"], &["--max-distance", "-3"]),
         (&["row.npy", "--max-distance", "nan"], &["--max-distance"]),

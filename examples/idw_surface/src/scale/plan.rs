@@ -3,7 +3,7 @@
 use std::f64::consts::PI;
 use std::path::PathBuf;
 
-use anyhow::{Context, Error, Result, bail};
+use anyhow::{Context, Error, Result, anyhow, bail};
 use gpu_core::{Bounds, GridSpec, Points, Progress};
 use kriging::Variogram;
 use programs::cloud::is_beyond_f32;
@@ -119,7 +119,11 @@ fn divide(
         (found, _) => (found, recipe.reads()),
     };
     let plan = found.map_err(|error| {
+        let is_too_many = matches!(error, tile_plan::Error::TooMany { .. });
         let error = args.budget.explain(error);
+        if is_too_many {
+            return anyhow!(args.surface.cells_by(grid.cell_size).too_many(error));
+        }
         let all = "any point may count for any cell, so each tile reads all points";
         if reads == Reads::All { error.context(all) } else { error }
     })?;

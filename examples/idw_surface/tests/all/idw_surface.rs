@@ -226,7 +226,16 @@ fn what_is_wrong_is_said_in_one_line() {
     no_radius("0", "0 is not above 0");
     fails(here, &["points.csv", "--min-points", "5", "--max-points", "4"], &["--min-points 5"]);
     fails(here, &["points.csv", "--size", "3x3", "--resolution", "1"], &["--resolution"]);
-    fails(here, &["points.csv", "--resolution", "1e-9", "--device", "cpu"], &["cells"]);
+    // Too many cells to count, and too many for any memory.
+    for (option, value, advice) in [
+        ("--resolution", "1e-9", "give a larger --resolution, or a smaller ground by --bounds"),
+        ("--resolution", "1e-6", "give a larger --resolution, or a smaller ground by --bounds"),
+        ("--size", "4000000x4000000", "give a smaller --size"),
+    ] {
+        let named = format!("{option} {value}: ");
+        let run = ["points.csv", option, value, "--device", "cpu"];
+        fails(here, &run, &[&named, "cells", advice]);
+    }
     let beside = ["points.csv", "--bounds=0,0,100,100", "--size", "10x20"];
     fails(here, &beside, &["--size 10x20", "10 x 5", "10x10"]);
     fails(
@@ -527,9 +536,9 @@ fn numbers_near_the_ends_of_f64_are_shown_in_few_digits() {
     let folder = with_points();
     std::fs::write(folder.path().join("low.csv"), "x,y,z\n1e-310,1,1\n2,2,2\n").unwrap();
     for (run, word) in [
-        (&["points.csv", "--resolution", "1e300"][..], "5e299"),
+        (&["points.csv", "--resolution", "1e300"][..], "--resolution 1e300: target 0: (5e299,"),
         (&["points.csv", "--resolution", "1e-300"], "--resolution 1e-300"),
-        (&["points.csv", "--radius", "1e-300"], "radii 1e-300"),
+        (&["points.csv", "--radius", "1e-300"], "1e-300 is not from 1e-130 to 1e150"),
         (&["low.csv"], "low.csv: row 1"),
     ] {
         let run = [run, &["--device", "cpu", "-o", "s.npy"]].concat();
@@ -544,6 +553,13 @@ fn bad_numbers_are_refused_with_a_reason() {
         ("a.csv --power -1", "-1 is not above 0"),
         ("a.csv --smoothing -.5", "-.5 is below 0"),
         ("a.csv --z-factor -1", "-1 is not above 0"),
+        ("a.csv --smoothing 1e-200", "1e-200 is not from 1e-130 to 1e150, and not 0"),
+        (
+            "a.csv --radius 1e-200",
+            "1e-200 is not from 1e-130 to 1e150; leave out --radius to use all points",
+        ),
+        ("a.csv --kernel tricube --bandwidth 1e-200", "1e-200 is not from 1e-130 to 1e150"),
+        ("a.csv --variogram fit --cutoff 1e200", "1e200 is not from 1e-130 to 1e150"),
         ("a.csv --max-points -1", "-1 is below 0"),
         ("a.csv --max-points 4294967296", "4294967296 is above 4294967295"),
         ("a.csv --min-points -1", "-1 is below 0"),

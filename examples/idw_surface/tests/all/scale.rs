@@ -508,6 +508,11 @@ fn tiles_in_work_keep_the_memory_of_the_plan() {
 }
 
 #[test]
+fn points_of_which_filters_keep_none_have_no_plan() {
+    PROGRAM.plans_only_what_filters_keep(&["--radius", "9"]);
+}
+
+#[test]
 fn what_has_no_plan_gets_one_line() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
@@ -522,6 +527,14 @@ fn what_has_no_plan_gets_one_line() {
         (&["--radius", "3", "--memory", "1MiB"], &["--memory", "1048576"]),
         (&["--radius", "3", "--tile-size", "3"], &["--tile-size", "16"]),
         (&["--radius", "1e300"], &["--radius"]),
+        (
+            &["--radius", "5", "--resolution", "1e-7"],
+            &[
+                "--resolution 1e-7: ",
+                "tiles are too many",
+                "--tile-size; give a larger --resolution",
+            ],
+        ),
         (&["--radius", "3", "--cross-validate"], &["--cross-validate"]),
     ] {
         PROGRAM.fails(folder, &[&["plan", "points.csv"], more].concat(), words);

@@ -20,6 +20,7 @@ use crate::extent::{self, FARTHEST, too_large};
 use crate::lattice::Lattice;
 use crate::scale::needs::Kind;
 use crate::scale::recipe::{Ends, Recipe};
+use crate::surface::SurfaceArgs;
 use crate::within::Area;
 
 /// Reads headers, divides the DEM and writes the plan.
@@ -47,12 +48,12 @@ pub fn plan(args: &PlanArgs) -> Result<()> {
         let beside = [floor.as_ref().map(Floor::stated), area.as_ref().map(Area::stated)];
         require_one_system(&beside.into_iter().flatten().collect::<Vec<_>>())?;
         if let Some(floor) = floor {
-            let (grid, _) = grid(&asked, &headers)?;
+            let (grid, _) = grid(&args.surface, &asked, &headers)?;
             headers.notes.extend(floor.notes(headers.crs.as_ref())?);
             floor.require_overlap(&grid)?;
         }
         if let Some(area) = area {
-            let (grid, _) = grid(&asked, &headers)?;
+            let (grid, _) = grid(&args.surface, &asked, &headers)?;
             headers.notes.extend(area.notes(headers.crs.as_ref(), &grid)?);
         }
         Ok(headers)
@@ -69,7 +70,7 @@ pub fn plan(args: &PlanArgs) -> Result<()> {
 
 fn divide(args: &PlanArgs, asked: &Asked, headers: &Headers) -> Result<Plan> {
     let ranges = ranges(args, headers)?;
-    let (grid, lattice) = grid(asked, headers)?;
+    let (grid, lattice) = grid(&args.surface, asked, headers)?;
     let mut recipe =
         Recipe::new((&args.points, &args.surface), asked, lattice, ranges, headers.crs.as_ref())?;
     recipe.zarr = args.store.planned(&args.output)?;
@@ -93,6 +94,10 @@ fn divide(args: &PlanArgs, asked: &Asked, headers: &Headers) -> Result<Plan> {
                 "{error}; {bounded} would allow tiles: these distances are in cells, and should \
                  be larger where points are sparse"
             )
+        }
+        tile_plan::Error::TooMany { .. } => {
+            let by = args.surface.cells_by(grid.cell_size);
+            anyhow!(by.too_many(args.budget.explain(error)))
         }
         _ => args.budget.explain(error),
     })
@@ -119,7 +124,7 @@ fn ranges(args: &PlanArgs, headers: &Headers) -> Result<Ends> {
 }
 
 /// The whole grid: over `--bounds`, or over the bounds of the headers.
-fn grid(asked: &Asked, headers: &Headers) -> Result<(GridSpec, Lattice)> {
+fn grid(surface: &SurfaceArgs, asked: &Asked, headers: &Headers) -> Result<(GridSpec, Lattice)> {
     let all = headers.bounds;
     let lattice = asked.lattice(headers.crs.as_ref())?;
     let cell = lattice.cell;
@@ -127,14 +132,15 @@ fn grid(asked: &Asked, headers: &Headers) -> Result<(GridSpec, Lattice)> {
         Some(bounds) => lattice.snapped(bounds),
         None => lattice.covering(&all),
     };
-    let grid = grid.map_err(|error| too_large(cell, error))?;
+    let grid = grid.map_err(|error| too_large(surface, cell, error))?;
     if asked.lattice.is_none() && asked.bounds.is_none() {
         units::check_default(&grid, &all, headers.points() as usize)?;
     }
     let b = lattice.bounds_in_cells(&grid.bounds());
     let farthest = [b.min_x, b.min_y, b.max_x, b.max_y].map(f64::abs);
     if farthest.into_iter().any(|cells| cells > FARTHEST) {
-        bail!("--resolution {cell}: these coordinates give no exact place to cells this small");
+        let why = "these coordinates give no exact place to cells this small";
+        bail!(surface.cells_by(cell).too_many(why));
     }
     Ok((grid, lattice))
 }

@@ -98,8 +98,31 @@ fn the_surface_is_that_of_the_highest_points_alone() {
         let (x, y) = ((cell % SIDE) as f64 + 0.5, (SIDE - 1 - cell / SIDE) as f64 + 0.5);
         assert!((f64::from(*value) - plane(x, y)).abs() < 1e-3, "{x} {y}: {value}");
     }
-    assert!(found[1].iter().all(|&count| count == 0.0 || count == 1.0));
     assert!(found[1].iter().filter(|&&count| count == 0.0).count() > 600);
+}
+
+#[test]
+fn the_layer_of_counts_has_all_points_of_a_cell_at_once_and_in_tiles() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let points = points();
+    write(&at("all.csv"), &points);
+    let mut wanted = vec![0.0_f32; SIDE * SIDE];
+    let inside = |v: f64| (0.0..SIDE as f64).contains(&v).then_some(v as usize);
+    for (column, south) in points.iter().filter_map(|p| inside(p[0]).zip(inside(p[1]))) {
+        wanted[(SIDE - 1 - south) * SIDE + column] += 1.0;
+    }
+    assert!(wanted.contains(&5.0));
+    for method in ["exact", "pixels"] {
+        let common = ["all.csv", BOUNDS, "--dsm", "--layer", "count", "--method", method];
+        let whole = ["-o", "dsm.tif", "--overwrite", "--device", "cpu"];
+        PROGRAM.succeeds(folder.path(), &[&common[..], &whole].concat());
+        assert_eq!(bands(&at("dsm.tif")).0[1], wanted, "{method}");
+        let plan = [&common[..], &["--tile-size", "16"]].concat();
+        let tiles = format!("tiles-{method}.tif");
+        assert_eq!(in_tiles(folder.path(), &plan, "cpu", &tiles), 16);
+        assert_eq!(bands(&at(&tiles)).0[1], wanted, "{method}");
+    }
 }
 
 #[test]

@@ -110,8 +110,20 @@ fn bad_options_get_one_line_and_leave_nothing() {
         (&["--resolution", "-1"], &["resolution", "-1"]),
         (&["--resolution", "nan"], &["resolution"]),
         (&["--resolution", "fine"], &["resolution", "fine"]),
-        (&["--resolution", "1e-5"], &["0.00001", "need", "GiB", "available"]),
-        (&["--resolution", "1e-12"], &["--resolution 1e-12", "cells are too many"]),
+        (
+            &["--resolution", "1e-5"],
+            &[
+                "--resolution 0.00001: ",
+                "need",
+                "GiB",
+                "available; give a larger --resolution",
+                "(lidar_dem plan)",
+            ],
+        ),
+        (
+            &["--resolution", "1e-12"],
+            &["--resolution 1e-12", "cells are too many; give a larger --resolution", "--bounds"],
+        ),
         (&["--site-radius", "4"], &["--site-radius 4", "no longer has", "--max-distance 4"]),
         (&["--query-radius", "3"], &["--query-radius 3", "--method pixels", "--max-distance"]),
         (&["--region-of-influence", "9"], &["--region-of-influence 9", "--method pixels"]),
@@ -536,6 +548,16 @@ fn noise_and_strays_are_said() {
         let cpu = ["a.laz", "--device", "cpu", "--overwrite", "--resolution", "1"];
         fails(folder.path(), &cpu, &words);
     }
+}
+
+#[test]
+fn an_error_on_contour_lines_names_their_interval() {
+    let folder = folder_of_inputs();
+    let run = ["east.laz", "--device", "cpu", "--contours", "l.geojson"];
+    let more = ["--contour-interval", "1e-9"];
+    let error = PROGRAM.errors(folder.path(), &[&run[..], &more].concat()).concat();
+    let words = ["--contour-interval: contour lines every 1e-9", "take a larger interval"];
+    assert!(words.iter().all(|word| error.contains(word)), "{error}");
 }
 
 #[test]

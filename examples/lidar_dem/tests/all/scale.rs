@@ -353,6 +353,11 @@ fn a_tile_that_fails_is_named_and_the_others_are_made() {
 }
 
 #[test]
+fn points_of_which_filters_keep_none_have_no_plan() {
+    PROGRAM.plans_only_what_filters_keep(&["--resolution", "1"]);
+}
+
+#[test]
 fn what_has_no_plan_gets_one_line() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
@@ -379,12 +384,15 @@ fn what_has_no_plan_gets_one_line() {
         &["--memory", "16 x 16 cells", "1048576"],
         &["--memory", "much"],
         &["--tile-size", "3", "16"],
-        &["--resolution 1e-9", "cells are too many"],
+        &["--resolution 1e-9", "cells are too many; give a larger --resolution"],
         &["EPSG:26910", "few.csv"],
     ];
     for (more, words) in plan.iter().zip(words) {
         PROGRAM.fails(folder, &[&["plan", "survey.laz"], *more].concat(), words);
     }
+    let many = ["plan", "few.csv", "--resolution", "1e-4", "--tile-size", "16"];
+    let words = ["--resolution 0.0001: ", "tiles are too many", "--tile-size; give a larger"];
+    PROGRAM.fails(folder, &many, &words);
     // If options have no reach, the message names options that have one, and those options work.
     for (more, would_do) in [
         (&["--max-distance", "inf"][..], &["--max-distance 10"][..]),

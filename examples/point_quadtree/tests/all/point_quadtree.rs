@@ -632,7 +632,7 @@ fn what_is_wrong_is_said_in_one_line() {
     // Where all distances are infinite none is the least.
     fails(here, &["points.csv", "--nearest", "1e300,5,2"], &["--nearest 1e300,5e0", "too far"]);
     let little = ["points.csv", "--memory-budget", "1kB", "--device", "software"];
-    fails(here, &little, &["1000 bytes of device memory"]);
+    fails(here, &little, &["--memory-budget: a budget of 1000 bytes of device memory"]);
 }
 
 #[test]

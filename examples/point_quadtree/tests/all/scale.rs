@@ -150,6 +150,11 @@ fn tiles_in_work_keep_the_memory_of_the_plan() {
 }
 
 #[test]
+fn points_of_which_filters_keep_none_have_no_plan() {
+    PROGRAM.plans_only_what_filters_keep(&[]);
+}
+
+#[test]
 fn what_has_no_plan_or_bins_gets_one_line() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();

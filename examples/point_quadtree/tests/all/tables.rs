@@ -102,6 +102,24 @@ fn listed(folder: &std::path::Path) {
 }
 
 #[test]
+fn polygons_keep_the_ids_of_their_features() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    std::fs::write(here.join("p.csv"), "x,y\n1,1\n").unwrap();
+    let square = r#"{"type":"Polygon","coordinates":[[[0,0],[4,0],[4,4],[0,4],[0,0]]]}"#;
+    let feature =
+        format!(r#"{{"type":"Feature","id":"A7","properties":{{}},"geometry":{square}}}"#);
+    std::fs::write(here.join("a.geojson"), feature).unwrap();
+    let found = |name: &str| {
+        let words = ["p.csv", "--polygons", "a.geojson", "--polygons-out", name, "--device", "cpu"];
+        PROGRAM.succeeds(here, &words);
+        read_features(&here.join(name)).unwrap().properties.remove(0)
+    };
+    assert_eq!(found("f.geojson").id(), Some(&"A7".into()));
+    assert_eq!(found("f.parquet").get("id"), Some(&"A7".into()));
+}
+
+#[test]
 fn a_catalogue_gives_the_tree_and_the_plan_of_its_tables_by_name() {
     let folder = tempfile::tempdir().unwrap();
     let here = folder.path();

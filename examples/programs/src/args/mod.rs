@@ -13,6 +13,6 @@ pub use raster::{Format, RasterArgs, ending};
 pub use run::RunArgs;
 pub use size::Size;
 pub use words::{
-    Classes, Columns, Extent, HEIGHT, bytes, count, fraction, number, positive, require_x_first,
-    threads, value_name, whole,
+    Classes, Columns, Extent, HEIGHT, bytes, count, distance, distance_or_0, fraction, number,
+    positive, require_x_first, threads, value_name, whole,
 };

@@ -42,6 +42,21 @@ pub fn fraction(text: &str) -> Result<f64, String> {
     }
 }
 
+/// A distance between places on the ground. Its square must be a number: the libraries compare squares.
+pub fn distance(text: &str) -> Result<f64, String> {
+    let value = positive(text)?;
+    let is_good = (1e-130..=1e150).contains(&value);
+    if is_good { Ok(value) } else { Err(format!("{text} is not from 1e-130 to 1e150")) }
+}
+
+/// 0, or a [`distance`].
+pub fn distance_or_0(text: &str) -> Result<f64, String> {
+    match fraction(text)? {
+        0.0 => Ok(0.0),
+        _ => distance(text).map_err(|reason| format!("{reason}, and not 0")),
+    }
+}
+
 /// Returns the parser of an option that takes a whole number within a range.
 pub fn whole<T: Whole>(
     range: RangeInclusive<T>,
@@ -311,6 +326,11 @@ mod tests {
             (value_name(" Z").unwrap(), value_name("Zone ").unwrap()),
             ("z".into(), "Zone".into())
         );
+        assert_eq!((distance("1e-130"), distance_or_0("0")), (Ok(1e-130), Ok(0.0)));
+        for bad in ["1e-200", "1e151"] {
+            assert!(distance(bad).unwrap_err().starts_with(bad), "{bad:?} was taken");
+            assert!(distance_or_0(bad).unwrap_err().ends_with("and not 0"), "{bad:?} was taken");
+        }
         assert!(fraction("-1").is_err() && count("0").is_err() && count("1.5").is_err());
     }
 }

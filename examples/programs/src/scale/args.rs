@@ -85,6 +85,7 @@ impl BudgetArgs {
             Error::Budget { memory: Memory::Device, .. } => {
                 anyhow::anyhow!("--device-memory: {error}")
             }
+            Error::TooMany { .. } => anyhow::anyhow!("{error}, by --memory or --tile-size"),
             _ => error.into(),
         }
     }

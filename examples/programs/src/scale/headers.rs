@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 use geo_io::{Crs, CsvColumns, Filter, Header, PointCloud};
-use gpu_core::{Bounds, GridSpec, Progress};
+use gpu_core::{Bounds, GridSpec, Progress, Silent};
 use tile_plan::Input;
 
 use super::{name, stamp};
 use crate::args::PointArgs;
-use crate::cloud::without_points;
+use crate::cloud::{Cloud, without_points};
 use crate::middle::{Middle, SAMPLE};
 use crate::report::Report;
 use crate::systems::{Shared, require_on_globe};
@@ -42,7 +42,7 @@ impl Headers {
     /// # Errors
     /// - A file cannot be read, or its header does not say where its points lie.
     /// - Two files have different coordinate systems and `--crs` chooses none, or a system is geocentric.
-    /// - The inputs have no points, or are standard input.
+    /// - The inputs have no points, none that the filters keep, or are standard input.
     pub fn read(
         paths: &[PathBuf],
         (points, columns): (&PointArgs, &CsvColumns),
@@ -98,6 +98,7 @@ impl Headers {
             inputs.push(input.stamp(about).rank(rank));
             firsts.push(first);
         }
+        require_kept(paths, &inputs, (points, columns))?;
         let bounds = all.with_context(|| without_points(paths))?;
         notes.extend(shared.note());
         let crs = shared.into_crs();
@@ -190,10 +191,38 @@ fn header(path: &Path, (points, columns): (&PointArgs, &CsvColumns)) -> Result<O
         let rows = header.points;
         return Ok((header, ranges, rows));
     }
-    let cloud = geo_io::read_points(path, &points.filter(None), columns, &gpu_core::Silent)?;
+    let cloud = geo_io::read_points(path, &points.filter(None), columns, &Silent)?;
     let (count, bounds) = (cloud.len() as u64, Bounds::of(&cloud.x, &cloud.y));
     let (heights, crs, notes) = (cloud.heights, cloud.crs, cloud.notes);
     Ok((Header { points: count, bounds, heights, crs, notes }, cloud.ranges, cloud.tally.read))
+}
+
+/// Refuses inputs of which the classes, the returns and the noise that count keep no point. It reads up to the first
+/// point that is kept: a header counts the others too.
+///
+/// # Errors
+/// The error of a run at once: it says what the filters dropped.
+fn require_kept(
+    paths: &[PathBuf],
+    with_points: &[Input],
+    (points, columns): (&PointArgs, &CsvColumns),
+) -> Result<()> {
+    /// Points that are read at once.
+    const FEW: usize = 1 << 10;
+    for input in with_points {
+        let mut is_kept = false;
+        let mut take = |cloud: &PointCloud| {
+            is_kept = !cloud.is_empty();
+            if is_kept { Err(geo_io::Error::Cancelled) } else { Ok(()) }
+        };
+        let (path, filter, silent) = (Path::new(&input.path), points.filter(None), &Silent);
+        let read = geo_io::read_batches(path, &filter, columns, FEW, silent, &mut take);
+        if is_kept {
+            return Ok(());
+        }
+        read?;
+    }
+    Cloud::read_of(paths, (points, columns), None, &Silent).map(drop)
 }
 
 /// Gives all points of an input to `take`, some at a time. A header counts noise and every class, and so does this.

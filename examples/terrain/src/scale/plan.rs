@@ -1,4 +1,5 @@
-//! Making a plan: the DEM's header is read, and for colours that depend on the range of heights all of these.
+//! Making a plan. The program reads the DEM's header. It also reads all heights if colours depend on their range, or if
+//! their type has numbers that 32-bit floats do not hold.
 
 use std::path::Path;
 
@@ -60,6 +61,8 @@ fn divide(
     let (width, height) = dem.size();
     let grid = GridSpec::of_pixels(width as u32, height as u32);
     let drawing = args.drawing.of(&dem, &products, progress)?;
+    // No tile knows the range of the whole DEM, beside which a loss shows.
+    dem.measure_rounding(progress)?;
     let mut recipe = Recipe::new(products, (&args.method, drawing), &dem.lie, dem.file())?;
     recipe.zarr = args.store.planned(&args.output)?;
     let models = (recipe.model(), recipe.on_device());
@@ -77,6 +80,7 @@ fn report(files: &Files, plan: &Plan, dem: &Dem) -> Report {
     let mut report = Report::default();
     files.report(&mut report);
     crate::report_dem(&mut report, dem);
+    dem.note_on_rounding().iter().for_each(|note| report.note(note));
     let (tiles, halo) = (plan.tiles(), plan.halo());
     let count = tiles.len();
     let last = count.max(1) - 1;

@@ -292,11 +292,14 @@ fn heights_that_floats_of_32_bits_round_are_noted() {
         write_npy(&path.join("plane.npy"), &plane(offset), 3, 3).unwrap();
         let args = ["plane.npy", "--slope", "s.npy", "--overwrite", "--cell-size", "1"];
         let said = PROGRAM.succeeds(path, &args);
-        assert_eq!(
-            said.contains("as 32-bit floats, which changes them by up to"),
-            is_noted,
-            "{said}"
-        );
+        let note = "as 32-bit floats, which changes them by up to";
+        assert_eq!(said.contains(note), is_noted, "{said}");
+        // In tiles, whether colours need the range of heights or not.
+        for product in ["slope", "relief"] {
+            let plan = ["plan", "plane.npy", "--product", product, "--cell-size", "1"];
+            let said = PROGRAM.succeeds(path, &[&plan[..], &["--overwrite"]].concat());
+            assert_eq!(said.contains(note), is_noted, "{product}: {said}");
+        }
     }
 }
 
@@ -399,6 +402,8 @@ fn bad_numbers_are_refused_with_a_reason() {
     PROGRAM.refuses_numbers(&[
         ("a.tif --z-factor -1", "-1 is not above 0"),
         ("a.tif --cell-size -1", "-1 is not above 0"),
+        ("a.tif --flat 1e300", "1e300 is beyond the range of f32"),
+        ("a.tif --flat inf", "inf is not a finite number"),
         ("a.tif --contour-interval -1e3", "-1e3 is not above 0"),
         ("a.tif --altitude -45", "-45 is not from 0 to 90 degrees"),
         ("plan a.tif --tile-size -1", "-1 is below 0"),

@@ -2,7 +2,7 @@
 
 use device_std::{arguments, math};
 
-use super::weights::{LAPLACE, LINEAR, Planes, Sums};
+use super::weights::{Fit, LAPLACE, LINEAR, Sums};
 use crate::nni::policies::{FILL_NEAREST, FILL_NOT, FILL_VALUE};
 use crate::stars::angles::{positive_cross, square, way};
 use crate::stars::natural::{Begin, Located, OnHull, Query, Shares, Stars};
@@ -155,10 +155,10 @@ impl Scene {
         site: u32,
         mut write: impl FnMut(u32, [f32; 2]),
     ) {
-        let planes = Planes::weigh(stars, site);
+        let fit = Fit::weigh(stars, site);
         let mut k = 0;
         while k < sites.values() {
-            let gradient = planes.gradient(sites.value(site, k), |other| sites.value(other, k));
+            let gradient = fit.gradient(sites.value(site, k), |other| sites.value(other, k));
             write(k, gradient.map(|slope| (slope * self.cell_size) as f32));
             k += 1;
         }

@@ -96,39 +96,66 @@ impl<const WEIGHTS: u32> Sums<WEIGHTS> {
     }
 }
 
-/// The longest border that a gradient counts, in distances of its site: the borders of the outermost sites are endless.
+/// The longest border that a gradient counts, in distances of its site. The borders of the outermost sites are endless.
+/// Sites that lie nearly on the hull have borders so long that no other neighbour would count beside them.
 const LONGEST: f64 = 2.0;
 
-/// The gradients at a site: the planes through it that fit its neighbours best, by weighted least squares.
-/// A neighbour's weight is Laplace's over the squared distance.
-pub struct Planes<'a, S> {
+/// Below this part of the squared trace, a determinant is that of neighbours in line, but for rounding.
+const IN_LINE: f64 = 1e-9;
+
+/// The gradients at a site, by weighted least squares: those of the bowls through the site that fit its neighbours
+/// best. A bowl is a plane and a multiple of the squared distance from the site. A site on the hull has neighbours on
+/// one side alone, which tell little of a bowl: there it is a plane.
+///
+/// A neighbour's weight is Laplace's over the squared distance. Laplace's weights of a closed cell have their sites'
+/// mean at the site: then bowls and planes have the same gradients (Sibson 1981). Bowls also have the gradients of all
+/// spherical quadrics where [`LONGEST`] cuts borders, as of sites in lines.
+pub struct Fit<'a, S> {
     stars: &'a S,
     site: u32,
     at: [f64; 2],
     /// Where sums begin in the star, so that they do not depend on the numbers of sites. That is the first neighbour by
     /// x, then by y; on the hull, the star's first.
     start: u32,
-    /// The matrix of the normal equations: xx, xy, yy.
+    /// The matrix of the normal equations, after the bowl's multiple is eliminated: xx, xy, yy.
     matrix: [f64; 3],
+    /// How far the elimination moves a neighbour, for each of its squared distance; 0 for a plane.
+    shift: [f64; 2],
 }
 
-impl<'a, S: Stars> Planes<'a, S> {
+impl<'a, S: Stars> Fit<'a, S> {
     /// Weighs the neighbours of a site.
     #[inline(always)]
     pub fn weigh(stars: &'a S, site: u32) -> Self {
         let start = start_of(stars, site);
-        let mut all = Self { stars, site, at: stars.place(site), start, matrix: [0.0; 3] };
+        let (at, matrix, shift) = (stars.place(site), [0.0; 3], [0.0; 2]);
+        let mut all = Self { stars, site, at, start, matrix, shift };
         let [mut xx, mut xy, mut yy] = [0.0; 3];
-        all.each(|_, weight, [x, y]| {
+        // Of the squared distance with x, y and itself.
+        let [mut bowl_x, mut bowl_y, mut bowl] = [0.0; 3];
+        all.each(|_, border, [x, y]| {
+            let squared = square([x, y]);
+            let weight = border / squared;
             xx += weight * x * x;
             xy += weight * x * y;
             yy += weight * y * y;
+            bowl_x += border * x;
+            bowl_y += border * y;
+            bowl += border * squared;
         });
         all.matrix = [xx, xy, yy];
+        let shift = [bowl_x / bowl, bowl_y / bowl];
+        let of_bowl = [xx - bowl_x * shift[0], xy - bowl_x * shift[1], yy - bowl_y * shift[1]];
+        let trace = xx + yy;
+        // Neighbours on a circle through the site, but for rounding, do not tell bowls from planes.
+        let tells = determinant(of_bowl) > IN_LINE * trace * trace;
+        if tells && !stars.is_on_hull(site) {
+            (all.matrix, all.shift) = (of_bowl, shift);
+        }
         all
     }
 
-    /// Shows each neighbour: the site, its weight, and the vector to it.
+    /// Shows each neighbour: the site, the length of the border over the distance, and the vector to it.
     #[inline(always)]
     fn each(&self, mut visit: impl FnMut(u32, f64, [f64; 2])) {
         let [first, end] = self.stars.star(self.site);
@@ -149,7 +176,7 @@ impl<'a, S: Stars> Planes<'a, S> {
                 let length = f64::max(0.5 * angles, 0.0);
                 border = f64::min(length, LONGEST);
             }
-            visit(self.stars.neighbour(at), border / square(here), here);
+            visit(self.stars.neighbour(at), border, here);
             at = next;
             left -= 1;
         }
@@ -160,21 +187,29 @@ impl<'a, S: Stars> Planes<'a, S> {
     #[inline(always)]
     pub fn gradient(&self, own: i32, value: impl Fn(u32) -> i32) -> [f64; 2] {
         let [xx, xy, yy] = self.matrix;
-        let (determinant, trace) = (xx * yy - xy * xy, xx + yy);
+        let (determinant, trace) = (determinant(self.matrix), xx + yy);
         let (mut right_x, mut right_y) = (0.0, 0.0);
-        self.each(|site, weight, [x, y]| {
+        self.each(|site, border, [x, y]| {
             let rise = value(site) as f64 - own as f64;
-            right_x += weight * x * rise;
-            right_y += weight * y * rise;
+            let squared = square([x, y]);
+            let weight = border / squared * rise;
+            right_x += weight * (x - self.shift[0] * squared);
+            right_y += weight * (y - self.shift[1] * squared);
         });
-        // Below this the neighbours lie on a line but for rounding; then take the least gradient that fits them.
-        if determinant <= 1e-9 * trace * trace {
+        // Then the least gradient that fits the neighbours.
+        if determinant <= IN_LINE * trace * trace {
             return if trace > 0.0 { [right_x / trace, right_y / trace] } else { [0.0; 2] };
         }
         let east = (yy * right_x - xy * right_y) / determinant;
         let north = (xx * right_y - xy * right_x) / determinant;
         [east, north]
     }
+}
+
+/// The determinant of a symmetric matrix: xx, xy, yy.
+#[inline(always)]
+fn determinant([xx, xy, yy]: [f64; 3]) -> f64 {
+    xx * yy - xy * xy
 }
 
 /// Where the sums over a star begin.

@@ -24,6 +24,9 @@ const GROUP: usize = 1 << 16;
 /// The column of the geometries.
 const GEOMETRY: &str = "geometry";
 
+/// The column of the features' own ids.
+const ID: &str = "id";
+
 /// What numbers a column has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ColumnType {
@@ -66,7 +69,9 @@ pub fn write_geoparquet<'a>(
 }
 
 /// Writes shapes as GeoParquet, as [`write_geoparquet`] does, each with its properties. A column has whole numbers,
-/// floats or booleans if all of its values are of that type, else text. A missing property is null.
+/// floats or booleans if all of its values are of that type, else text. A missing property is null. The features' own
+/// ids ([`Properties::id`]) go into a column `id`. If a property has that name, in upper or lower case, the property
+/// stays and the ids are dropped.
 ///
 /// ```
 /// use geo_io::{Shape, read_features, write_geoparquet_features};
@@ -89,14 +94,28 @@ pub fn write_geoparquet_features<'a, P: Into<Properties>>(
     crs: Option<&Crs>,
 ) -> Result<()> {
     let features = features.into_iter().map(|(of, shape)| (of.into(), geometry_of(shape)));
-    let features: Vec<(Properties, Geometry)> = features.collect();
+    let mut features: Vec<(Properties, Geometry)> = features.collect();
+    ids_become_a_column(features.iter_mut().map(|(properties, _)| properties));
     let columns = of_properties(features.iter().map(|(properties, _)| properties));
     let names: Vec<String> = columns.iter().map(|column| column.name.clone()).collect();
-    let rows = features.into_iter().map(|(Properties(mut properties), geometry)| {
-        let take = |name: &String| properties.remove(name).unwrap_or(Value::Null);
+    let rows = features.into_iter().map(|(Properties { mut named, .. }, geometry)| {
+        let take = |name: &String| named.remove(name).unwrap_or(Value::Null);
         Ok((names.iter().map(take).collect(), geometry))
     });
     write(output.into(), columns, rows, crs)
+}
+
+/// Makes the features' own ids properties, if no property has their name. Most readers take names in upper and lower
+/// case for one.
+fn ids_become_a_column<'a>(all: impl Iterator<Item = &'a mut Properties>) {
+    let mut all: Vec<&mut Properties> = all.collect();
+    let is_taken = |of: &&mut Properties| of.names().any(|name| name.eq_ignore_ascii_case(ID));
+    if all.iter().any(is_taken) {
+        return;
+    }
+    for Properties { id, named } in &mut all {
+        named.extend(id.take().map(|id| (ID.to_owned(), id)));
+    }
 }
 
 /// Writes lines as GeoParquet, each with its level as `elevation`, like [`write_lines`](crate::write_lines) for
@@ -208,7 +227,7 @@ struct Kinds {
 /// The columns that hold all properties, in the order in which they first come.
 fn of_properties<'a>(all: impl Iterator<Item = &'a Properties>) -> Vec<Column> {
     let mut found: Vec<(&str, Kinds)> = Vec::new();
-    for (name, value) in all.flat_map(|properties| &properties.0) {
+    for (name, value) in all.flat_map(|properties| &properties.named) {
         let at = found.iter().position(|(of, _)| of == name).unwrap_or_else(|| {
             found.push((name, Kinds::default()));
             found.len() - 1

@@ -5,7 +5,7 @@ use std::path::Path;
 use geojson::JsonObject;
 use serde_json::Value;
 
-use super::{Take, malformed};
+use super::{Properties, Take, malformed};
 use crate::tables::{Geometry, Vertex, feature_name};
 use crate::vectors::json_text::{Documents, documents};
 use crate::{Crs, Result};
@@ -61,23 +61,24 @@ impl Rows<'_, '_> {
 }
 
 /// A feature, or a geometry by itself.
-fn read(value: Value) -> Result<(Option<Geometry>, JsonObject), String> {
+fn read(value: Value) -> Result<(Option<Geometry>, Properties), String> {
     let Value::Object(mut object) = value else {
         return Err(format!("{} is not a feature", shown(&value)));
     };
     if kind(&object)? != "Feature" {
-        return Ok((geometry(&object)?, JsonObject::new()));
+        return Ok((geometry(&object)?, Properties::default()));
     }
     let geometry = match object.get("geometry") {
         None | Some(Value::Null) => None,
         Some(Value::Object(object)) => geometry(object)?,
         Some(other) => return Err(format!("its geometry is {}", shown(other))),
     };
-    let properties = match object.remove("properties") {
+    let named = match object.remove("properties") {
         Some(Value::Object(properties)) => properties,
         _ => JsonObject::new(),
     };
-    Ok((geometry, properties))
+    let id = object.remove("id").filter(|id| id.is_string() || id.is_number());
+    Ok((geometry, Properties { id, named }))
 }
 
 /// The type of an object.

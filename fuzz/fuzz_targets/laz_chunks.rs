@@ -27,7 +27,7 @@ fuzz_target!(|bytes: &[u8]| {
     if chunks.points() > MOST {
         return;
     }
-    let (host, device) = (decode(&Device::Cpu, &chunks), decode(&SOFTWARE, &chunks));
+    let (host, device) = (decode(&Device::Cpu, &chunks), decode(&*SOFTWARE, &chunks));
     if let (Ok(host), Ok(device)) = (host, device) {
         assert!(host == device, "the devices' points differ");
     }

@@ -58,9 +58,6 @@ const WORDS_OF_CHANNEL: u32 = SCANNER + WORDS_OF_SCANNER;
 /// Words of memory that a chunk's models take.
 pub const WORDS_OF_CHUNK: u32 = CHANNELS * WORDS_OF_CHANNEL;
 
-// Behind the last model of a channel there are words for lanes without a symbol.
-const _: () = assert!(WORDS_OF_SCANNER >= WORDS_BEHIND);
-
 /// Chunks as they are packed.
 #[arguments]
 pub struct Chunks<'a> {
@@ -432,6 +429,9 @@ fn begin_models(words: Out<'_, u32>, base: u32) {
         INTEGERS[i].begin(words, base);
         i += 1;
     }
+    // Lanes without a symbol of the last model load these.
+    const { assert!(WORDS_BEHIND == 4 * warp::SIZE && WORDS_OF_SCANNER >= WORDS_BEHIND) };
+    words.all.set_vector(base + SCANNER + 4 * warp::lane_id(), [0; 4]);
 }
 
 /// The kind of a return, 0 to 5, by which differences are kept, as LASzip's table has it. A single return is of kind 0,

@@ -45,7 +45,7 @@ pub const WORDS_OF_BIT: u32 = 4;
 /// The most symbols of a model of corrections: the higher ones of eight bits.
 pub const CORRECTIONS: u32 = 256;
 
-/// Words behind all models that are loaded, though nothing is made of them: a model has fewer symbols than lanes may load.
+/// Words behind the last model that lanes without a symbol load, though nothing is made of them.
 pub const WORDS_BEHIND: u32 = OF_WARP;
 
 /// The words of all models of a chunk.

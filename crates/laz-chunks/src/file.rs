@@ -134,8 +134,9 @@ fn chunks(
         _ => size.checked_sub(8).and_then(&mut word),
     };
     let table = table.filter(|&table| table > start && table < size).ok_or(NO_FIT)?;
+    // A chunk begins with a whole record, and its table takes memory for each.
     let count = word(table).ok_or(NO_FIT)? >> 32;
-    if count > size {
+    if count > size / vlr.items_size().max(1) + 2 {
         return Err(NO_FIT.into());
     }
     source.seek(SeekFrom::Start(start)).map_err(|e| e.to_string())?;

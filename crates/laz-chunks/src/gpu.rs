@@ -64,8 +64,8 @@ pub struct DevicePoints {
 /// Copies chunks to the device and decodes them. Waits for the stream, since it looks whether a chunk is damaged. So it
 /// cannot be captured.
 ///
-/// Cost: a chunk takes as long as 50 take on a core of the host, but some thousands are decoded at once, 16 a
-/// multiprocessor. Each of these takes 1.2 MB of device memory for its models, beside the columns and the packed bytes.
+/// Cost: a chunk takes as long as 15 to 20 take on a core of the host, but some thousands are decoded at once, 16 a
+/// multiprocessor. Each of these takes 1.1 MB of device memory for its models, beside the columns and the packed bytes.
 ///
 /// Example: see [the module](self).
 ///

@@ -6,6 +6,7 @@ use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
+use las::point::Format;
 use las::raw;
 use laz::LazVlr;
 use laz::laszip::ChunkTable;
@@ -98,11 +99,19 @@ impl Head {
         let mut vlr = None;
         for _ in 0..header.number_of_variable_length_records {
             let record = raw::Vlr::read_from(&mut source, false).map_err(|e| e.to_string())?;
-            if record.record_id == 22204 {
+            if record.record_id == 22204 && record.user_id.starts_with(b"laszip encoded") {
                 vlr = Some(LazVlr::from_buffer(record.data).map_err(|e| e.to_string())?);
             }
         }
-        let vlr = vlr.ok_or("it is not compressed")?;
+        // A file that was unpacked may still have the record.
+        let format = Format::new(header.point_data_record_format).map_err(|e| e.to_string())?;
+        let vlr = vlr.filter(|_| format.is_compressed).ok_or("it is not compressed")?;
+        if vlr.items_size() != u64::from(header.point_data_record_length) {
+            return Err(
+                "the point size in the compression record differs from the size in the header"
+                    .into(),
+            );
+        }
         let transforms = [
             Transform { scale: header.x_scale_factor, offset: header.x_offset },
             Transform { scale: header.y_scale_factor, offset: header.y_offset },

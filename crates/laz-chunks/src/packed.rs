@@ -1,12 +1,15 @@
 //! Chunks as a file has them, and where their layers lie.
 
 use kernels_rs::laz::{LAYERS, WORDS};
-use laz::{LazItemType, LazVlr};
+use laz::{LazItem, LazItemType, LazVlr};
 
 use crate::{Error, Result};
 
 /// Layers of the fields that all of the formats 6 to 10 have.
 const LAYERS_OF_POINT: usize = 9;
+
+/// Bytes of these fields in a record.
+const BYTES_OF_POINT: usize = 30;
 
 /// Fields to decode beside coordinates, returns, flags and class. Each costs time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -56,7 +59,10 @@ impl PackedChunks {
             _ => None,
         };
         let items = vlr.items();
-        let is_point = items.first().is_some_and(|i| i.item_type() == LazItemType::Point14);
+        let is_point = |item: &LazItem| {
+            item.item_type() == LazItemType::Point14 && usize::from(item.size()) == BYTES_OF_POINT
+        };
+        let is_point = items.first().is_some_and(is_point);
         let layers: Option<usize> = items.iter().map(|item| layers(item.item_type())).sum();
         let layers_of_chunk = layers.filter(|_| is_point).ok_or(Error::NoLayers)?;
         let record = vlr.items_size() as usize;

@@ -126,6 +126,27 @@ fn other_files_are_refused_by_name() {
 }
 
 #[test]
+fn a_record_of_compression_counts_only_where_it_belongs() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("points.laz");
+    write(&path, 6, 400);
+    let whole = std::fs::read(&path).unwrap();
+    let opened = |at: usize, byte: u8| {
+        let mut bytes = whole.clone();
+        bytes[at] = byte;
+        std::fs::write(&path, bytes).unwrap();
+        LazFile::open(&path).map(|file| file.chunks()).map_err(|error| error.to_string())
+    };
+    // The point format without the bit of compression, and another size of records.
+    assert!(opened(104, 6).unwrap_err().contains("it is not compressed"));
+    assert!(opened(105, whole[105] + 1).unwrap_err().contains("point size"));
+    // The record under the name of another program.
+    let user = whole.windows(14).position(|bytes| bytes == b"laszip encoded").unwrap();
+    assert!(opened(user, b'L').unwrap_err().contains("it is not compressed"));
+    assert_eq!(opened(user, b'l'), Ok(1));
+}
+
+#[test]
 fn a_file_cut_short_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("points.laz");

@@ -60,7 +60,9 @@ impl PackedChunks {
         };
         let items = vlr.items();
         let is_point = |item: &LazItem| {
-            item.item_type() == LazItemType::Point14 && usize::from(item.size()) == BYTES_OF_POINT
+            item.item_type() == LazItemType::Point14
+                && usize::from(item.size()) == BYTES_OF_POINT
+                && matches!(item.version(), 3 | 4)
         };
         let is_point = items.first().is_some_and(is_point);
         let layers: Option<usize> = items.iter().map(|item| layers(item.item_type())).sum();

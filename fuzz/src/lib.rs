@@ -53,8 +53,9 @@ fn is_of_std(file: &str) -> bool {
 fn caller_of_std() -> String {
     let frames = Backtrace::force_capture().to_string();
     let files = frames.lines().filter_map(|line| line.trim_start().strip_prefix("at "));
-    let outside = |file: &&str| !is_of_std(file) && !file.contains("fuzz/src/lib.rs");
-    files.into_iter().find(outside).unwrap_or_default().to_owned()
+    // The first frames are of the hook itself.
+    let mut of_panic = files.skip_while(|file| !file.contains("/panicking.rs"));
+    of_panic.find(|file| !is_of_std(file)).unwrap_or_default().to_owned()
 }
 
 /// Writes an input to a file of this name and returns its path. The next input of the same name replaces it.

@@ -110,15 +110,15 @@ pub fn bytes_in_use() -> u64 {
     memory::in_use()
 }
 
-/// The most bytes of memory of one device that were allocated at once since the last call, in the whole process.
-pub fn take_peak_bytes() -> u64 {
-    memory::take_peak()
-}
-
 /// Returns the bytes of device memory that this thread has allocated, less the bytes that it has freed. So tests that
 /// count bytes can run side by side.
 pub fn bytes_of_thread() -> i64 {
     memory::of_thread()
+}
+
+/// The most that [`bytes_of_thread`] was since the last call on this thread.
+pub fn take_peak_bytes_of_thread() -> i64 {
+    memory::take_peak_of_thread()
 }
 
 /// Lets kernels use host memory that the device did not allocate, such as an array of another library. It lies at `start`

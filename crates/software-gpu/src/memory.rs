@@ -204,8 +204,6 @@ struct Table {
     quarantined: usize,
     /// Bytes of each device that are allocated.
     used: [u64; MAX_DEVICES],
-    /// The most of them at once on one device, since somebody asked.
-    peak: u64,
     /// Whether anything ran since the last check of everything.
     unchecked: bool,
 }
@@ -216,7 +214,6 @@ static TABLE: Mutex<Table> = Mutex::new(Table {
     quarantine: VecDeque::new(),
     quarantined: 0,
     used: [0; MAX_DEVICES],
-    peak: 0,
     unchecked: false,
 });
 
@@ -293,7 +290,6 @@ pub(crate) fn allocate(size: usize, device: usize) -> Result<u64, Refused> {
             return Err(Refused::OutOfMemory);
         }
         table.used[device] = used;
-        table.peak = table.peak.max(used);
         count_bytes(size as i64);
     }
     // Filling takes long, so it is done outside the lock.
@@ -333,24 +329,26 @@ pub(crate) fn in_use() -> u64 {
     lock().used.iter().sum()
 }
 
-/// The most bytes of one device that were allocated at once since the last call.
-pub(crate) fn take_peak() -> u64 {
-    let mut table = lock();
-    let used = table.used.iter().copied().max().unwrap_or(0);
-    std::mem::replace(&mut table.peak, used)
-}
-
 thread_local! {
-    static OF_THREAD: std::cell::Cell<i64> = const { std::cell::Cell::new(0) };
+    /// Bytes that this thread has allocated, less those that it has freed, and the most of them since somebody asked.
+    static OF_THREAD: std::cell::Cell<[i64; 2]> = const { std::cell::Cell::new([0; 2]) };
 }
 
 fn count_bytes(more: i64) {
-    OF_THREAD.set(OF_THREAD.get() + more);
+    let [now, most] = OF_THREAD.get();
+    OF_THREAD.set([now + more, most.max(now + more)]);
 }
 
 /// Bytes that this thread has allocated, less those that it has freed.
 pub(crate) fn of_thread() -> i64 {
-    OF_THREAD.get()
+    OF_THREAD.get()[0]
+}
+
+/// The most of these bytes since the last call.
+pub(crate) fn take_peak_of_thread() -> i64 {
+    let [now, most] = OF_THREAD.get();
+    OF_THREAD.set([now; 2]);
+    most
 }
 
 /// The memory that some work uses: for each pointer into it, how many bytes from there, and what for. Pointers outside

@@ -313,16 +313,19 @@ impl InAnyOrder {
 
     /// Returns the stars in the order of their sites, which have `neighbours` neighbours together.
     fn in_order(self, workspace: &mut Workspace, neighbours: u32) -> Result<Stars> {
-        let (gpu, sites) = (workspace.gpu().clone(), self.starts.len());
+        let Self { counts, starts: from, neighbours: rough, listed, left, .. } = self;
+        // Here most memory is in use.
+        drop([listed, left]);
+        let (gpu, sites) = (workspace.gpu().clone(), from.len());
         // SAFETY: lengths are as the kernel needs them, and each column is written before it is read.
         unsafe {
             let mut starts = gpu.uninitialized::<u32>(sites + 1)?;
-            scan(workspace, Sum, Scan::exclusive(0), &self.counts, &mut starts)?;
+            scan(workspace, Sum, Scan::exclusive(0), &counts, &mut starts)?;
             let mut all = gpu.uninitialized::<u32>(neighbours as usize)?;
             let arguments = gather_stars::Args {
-                counts: self.counts.input(),
-                from: self.starts.input(),
-                rough: self.neighbours.input(),
+                counts: counts.input(),
+                from: from.input(),
+                rough: rough.input(),
                 sites: sites as u32,
                 starts: starts.input(),
                 neighbours: all.output(),

@@ -147,3 +147,24 @@ fn places_in_device_memory_are_checked() {
     assert_eq!(device.locate(&nothing, &[[1.0, 2.0]]).unwrap(), [Location::Nowhere]);
     assert!(device.linear(&nothing, &[], &[[1.0, 2.0]])[0].is_nan());
 }
+
+#[test]
+fn a_triangulation_takes_as_many_bytes_as_its_documentation_states() {
+    let gpu = Gpu::open(gpu_core::DeviceChoice::Software).unwrap();
+    let mut workspace = Workspace::new(&gpu).unwrap();
+    for (cloud, at_most) in [
+        (testing::clouds::uniform(6000, 4), 86),
+        (testing::clouds::heaps(6000, 4), 170),
+        (testing::clouds::contours(6000, 4), 170),
+    ] {
+        let (x, y) = (gpu.upload(&cloud.x).unwrap(), gpu.upload(&cloud.y).unwrap());
+        let index = index(&mut workspace, &x, &y, None).unwrap();
+        let before = software_gpu::bytes_of_thread();
+        software_gpu::take_peak_bytes_of_thread();
+        let found = delaunay_stars::gpu::triangulate(&mut workspace, &index).unwrap();
+        let most = (software_gpu::take_peak_bytes_of_thread() - before) / 6000;
+        let after = (software_gpu::bytes_of_thread() - before) / 6000;
+        assert!(most <= at_most && after <= 53, "{}: {most}, then {after}", cloud.name);
+        assert_eq!(found.sites().len(), 6000);
+    }
+}

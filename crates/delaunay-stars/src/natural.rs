@@ -209,7 +209,7 @@ impl Stars for Triangulation {
     fn star(&self, site: u32) -> [u32; 2] {
         [self.starts()[site as usize], self.starts()[site as usize + 1]]
     }
-    fn neighbour(&self, at: u32) -> u32 {
+    fn stored(&self, at: u32) -> u32 {
         self.neighbours()[at as usize]
     }
     fn is_on_hull(&self, site: u32) -> bool {

@@ -67,10 +67,21 @@ pub trait Stars {
     fn place(&self, site: u32) -> P;
     /// The first and the end of a site's star among the neighbours of all.
     fn star(&self, site: u32) -> [u32; 2];
+    /// A neighbour; the last one of a site on the hull has the bit [`OPEN`].
+    fn stored(&self, at: u32) -> u32;
+
     /// A neighbour.
-    fn neighbour(&self, at: u32) -> u32;
+    #[inline(always)]
+    fn neighbour(&self, at: u32) -> u32 {
+        self.stored(at) & !OPEN
+    }
+
     /// Whether a site is on the hull.
-    fn is_on_hull(&self, site: u32) -> bool;
+    #[inline(always)]
+    fn is_on_hull(&self, site: u32) -> bool {
+        let [first, end] = self.star(site);
+        first == end || self.stored(end - 1) & OPEN != 0
+    }
 
     /// The [`kite`] of a site in the triangle of a slot's neighbour and the next one: stored, or computed by `compute`.
     #[inline(always)]

@@ -53,13 +53,8 @@ impl Stars for SiteColumns<'_> {
         [self.starts.get(site), self.starts.get(site + 1)]
     }
     #[inline(always)]
-    fn neighbour(&self, at: u32) -> u32 {
-        self.neighbours.get(at) & !OPEN
-    }
-    #[inline(always)]
-    fn is_on_hull(&self, site: u32) -> bool {
-        let [first, end] = self.star(site);
-        first == end || self.neighbours.get(end - 1) & OPEN != 0
+    fn stored(&self, at: u32) -> u32 {
+        self.neighbours.get(at)
     }
 }
 

@@ -97,12 +97,8 @@ impl natural::Stars for SiteStars {
     fn star(&self, site: u32) -> [u32; 2] {
         [self.starts[site as usize], self.starts[site as usize + 1]]
     }
-    fn neighbour(&self, at: u32) -> u32 {
-        self.neighbours[at as usize] & !OPEN
-    }
-    fn is_on_hull(&self, site: u32) -> bool {
-        let [first, end] = self.star(site);
-        first == end || self.neighbours[end as usize - 1] & OPEN != 0
+    fn stored(&self, at: u32) -> u32 {
+        self.neighbours[at as usize]
     }
 }
 

@@ -48,12 +48,8 @@ impl Stars for LinkedStars<'_> {
         self.stars.star(site)
     }
     #[inline(always)]
-    fn neighbour(&self, at: u32) -> u32 {
-        self.stars.neighbour(at)
-    }
-    #[inline(always)]
-    fn is_on_hull(&self, site: u32) -> bool {
-        self.stars.is_on_hull(site)
+    fn stored(&self, at: u32) -> u32 {
+        self.stars.stored(at)
     }
     #[inline(always)]
     fn kite(&self, slot: u32, _: impl FnOnce() -> f64) -> f64 {

@@ -2,7 +2,7 @@
 
 use device_std::{In, arguments};
 
-use crate::stars::natural::{OPEN, Stars};
+use crate::stars::natural::Stars;
 
 /// The stars of all sites.
 #[arguments]
@@ -11,7 +11,7 @@ pub struct StarArrays<'a> {
     pub places: In<'a, f64>,
     /// Where each star begins, and where the last one ends.
     pub starts: In<'a, u32>,
-    /// The neighbours of all sites, star after star. The last neighbour of a site on the hull has the bit [`OPEN`].
+    /// The neighbours of all sites, star after star, as [`Stars::stored`] has them.
     pub neighbours: In<'a, u32>,
     /// How many sites.
     pub sites: u32,

@@ -4,7 +4,7 @@
 //! the squares over its own.
 
 use gpu_core::{On, Points, Targets};
-use idw::{Input, NonFinite, Params, Result, ValueRange};
+use idw::{Input, Params, Result, ValueRange};
 
 /// Stands for the square of an error that is not known yet, where points may lack neighbours. Squares are not negative,
 /// so it is their least value, and sums are relative to 0 with it and without.
@@ -42,8 +42,8 @@ impl Errors {
         Ok(Self { squares, unit, greatest: square(width) })
     }
 
-    /// Returns the root of the mean of the squares around each target, weighted as its value is. The call leaves out
-    /// points without an error.
+    /// Returns the root of the mean of the squares around each target, weighted as its value is. Points without an error
+    /// count for none, and a target all of whose points are such is NaN.
     ///
     /// With `is_limited`, points without an error lack neighbours that were not read. A target is then NaN if one of them
     /// is among its points.
@@ -57,22 +57,24 @@ impl Errors {
         params: &Params,
         is_limited: bool,
     ) -> Result<Vec<f32>> {
-        let marked: Vec<f64>;
-        let squares = match is_limited {
-            false => &self.squares,
-            true => {
-                let mark = |&square: &f64| if square.is_nan() { UNKNOWN } else { square };
-                marked = self.squares.iter().map(mark).collect();
-                &marked
-            }
-        };
+        let missing = if is_limited { UNKNOWN } else { 0.0 };
+        let or_missing = |&square: &f64| if square.is_nan() { missing } else { square };
+        let squares: Vec<f64> = self.squares.iter().map(or_missing).collect();
+        // The share of a target's weight that points with an error have.
+        let known = |square: &f64| f64::from(u8::from(!square.is_nan()));
+        let known: Vec<f64> = self.squares.iter().map(known).collect();
+        let wants_shares = !is_limited && known.contains(&0.0);
+        let columns = [&squares[..], &known[..]];
         let params = params
-            .non_finite(NonFinite::Skip)
             .statistics(is_limited)
             .value_range(ValueRange { min: UNKNOWN, max: self.greatest });
-        let points = Points { values: &[squares], ..points };
+        let points = Points { values: &columns[..1 + usize::from(wants_shares)], ..points };
         let surface = idw::interpolate::<f32>(on, Input::new(points, targets), &params)?;
-        let mut errors = surface.values.into_iter().next().unwrap_or_default();
+        let mut columns = surface.values.into_iter();
+        let mut errors = columns.next().unwrap_or_default();
+        if let Some(shares) = columns.next() {
+            errors.iter_mut().zip(shares).for_each(|(mean, share)| *mean = of_share(*mean, share));
+        }
         // Means of squares are not negative but for rounding.
         errors
             .iter_mut()
@@ -82,6 +84,17 @@ impl Errors {
             unknown.for_each(|(error, _)| *error = f32::NAN);
         }
         Ok(errors)
+    }
+}
+
+/// The mean over the points that have this share of the weight, where the others counted as 0. A share is rounded: beside 1
+/// it is 1, so that a part of the points gives the bits of the whole.
+fn of_share(mean: f32, share: f32) -> f32 {
+    const ROUNDING: f32 = 1e-5;
+    match share {
+        share if share < ROUNDING => f32::NAN,
+        share if share > 1.0 - ROUNDING => mean,
+        _ => mean / share,
     }
 }
 

@@ -61,6 +61,30 @@ fn the_prediction_error_is_a_second_band() {
     PROGRAM.fails(folder, &both, &["--deviation"]);
 }
 
+/// A point that no other predicts counts for values, and for no error.
+#[test]
+fn errors_are_of_the_points_of_the_values() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    std::fs::write(folder.join("p.csv"), "x,y,z\n0,0,5\n15,0,1\n20,0,3\n").unwrap();
+    let of = |words: &str| {
+        let base = "p.csv --prediction-error --resolution 2 --radius 10 -o e.tif --overwrite";
+        PROGRAM.succeeds(folder, &format!("{base} {words}").split(' ').collect::<Vec<_>>());
+        bands(&folder.join("e.tif"))
+    };
+    for device in ["cpu", "software"] {
+        // The values of the cells at 5 and 7 are that of the first point, which has no error.
+        let found = of(&format!("--bounds=4,0,12,2 --max-points 1 --device {device}"));
+        assert_eq!(found[0], [5.0, 5.0, 1.0, 1.0]);
+        assert_eq!(found[1], [-9999.0, -9999.0, 2.0, 2.0]);
+        // Between both, the error of the second point alone.
+        let found = of(&format!("--bounds=6,0,8,2 --power 1 --device {device}"));
+        let (one, two) = (50_f32.sqrt(), 65_f32.sqrt());
+        assert!((found[0][0] - (5.0 / one + 1.0 / two) / (1.0 / one + 1.0 / two)).abs() < 1e-5);
+        assert!((found[1][0] - 2.0).abs() < 1e-5, "{:?}", found[1]);
+    }
+}
+
 /// Points beyond `--bounds` count for cells within, and those farther off for the errors of these points.
 #[test]
 fn a_window_has_the_errors_of_the_whole() {

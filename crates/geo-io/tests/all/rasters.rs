@@ -171,7 +171,8 @@ fn a_raster_with_a_mask_within_is_refused() {
     }
     // What it advises is read.
     let nodata = path("nodata.tif");
-    gdal("gdalwarp", &["-q", "-dstnodata", "255", &to, nodata.to_str().unwrap()]).unwrap();
+    let how = ["-q", "-ot", "Float64", "-dstnodata", "-9999"];
+    gdal("gdalwarp", &[&how[..], &[&to, nodata.to_str().unwrap()]].concat()).unwrap();
     assert_eq!(mask_of(&nodata).unwrap().without_value, 2);
 }
 

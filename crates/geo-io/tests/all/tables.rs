@@ -279,6 +279,11 @@ fn thousands_are_neither_taken_apart_nor_for_decimals() {
         let error = refused(text);
         assert!(error.contains("line 2") && error.contains("clear number"), "{text}: {error}");
     }
+    let error = refused("x;y;z\n0,5;0,5;1.234\n");
+    assert!(error.contains("line 2") && error.contains("separate thousands"), "{error}");
+    // Another number tells.
+    assert_eq!(read("x;y;z\n0,5;0,5;1.234\n3,5;1,5;0.25\n").unwrap().z, [1.234, 0.25]);
+    assert_eq!(read("x;y;z\n1;2;1.234\n").unwrap().z, [1.234]);
 }
 
 #[test]

@@ -94,6 +94,9 @@ pub(super) struct Style {
     pub has_decimal_commas: bool,
     /// Whether commas are surely decimal, even in numbers such as 1,234.
     pub is_settled: bool,
+    /// Whether the point of a number such as 1.234 may separate thousands: others have decimal commas, and none surely a
+    /// decimal point.
+    pub may_group_by_points: bool,
     /// Whether a comma may follow a number, before the separator.
     pub may_end_in_comma: bool,
 }
@@ -107,6 +110,8 @@ const EXPONENT: &str = "a finite number: write its exponent with E, such as 1.5E
 const MINUS: &str = "a finite number: its minus sign is another character than the hyphen -";
 const UNCLEAR: &str = "a clear number: its comma may be decimal or separate thousands, so write \
                        a decimal point, or no separator of thousands";
+const UNCLEAR_POINT: &str = "a clear number: beside decimal commas its point may separate thousands, so write 1234, or \
+                             1,234 for a decimal comma";
 
 impl Style {
     /// Returns the style of a table with this separator, before any number is read.
@@ -114,6 +119,7 @@ impl Style {
         Self {
             has_decimal_commas: separator != b',',
             is_settled: separator != b',',
+            may_group_by_points: false,
             may_end_in_comma: matches!(separator, b'\t' | b' '),
         }
     }
@@ -121,11 +127,9 @@ impl Style {
     /// Returns the number in a field, or as the error what it should hold.
     pub fn number(self, text: &str, is_quoted: bool) -> Result<f64, &'static str> {
         let finite = |value: f64| Some(value).filter(|v| v.is_finite()).ok_or(FINITE);
-        if let Ok(value) = text.parse() {
-            return finite(value);
-        }
         let bare = text.strip_suffix(',').filter(|_| self.may_end_in_comma).unwrap_or(text);
         match bare.parse() {
+            Ok(_) if self.may_group_by_points && is_grouped(bare) => Err(UNCLEAR_POINT),
             Ok(value) => finite(value),
             Err(_) if self.has_decimal_commas || is_quoted => match with_decimal_comma(bare) {
                 Some(_) if !self.is_settled && is_grouped(bare) => Err(UNCLEAR),
@@ -165,6 +169,11 @@ fn with_decimal_comma(text: &str) -> Option<f64> {
     let (whole, decimals) = text.split_once(',')?;
     let is_decimal = decimals.starts_with(|c: char| c.is_ascii_digit());
     format!("{whole}.{decimals}").parse().ok().filter(|_| is_decimal)
+}
+
+/// Whether the point of a number can only be a decimal one.
+pub(super) fn has_clear_decimal_point(text: &str) -> bool {
+    text.contains('.') && text.parse::<f64>().is_ok() && !is_grouped(text)
 }
 
 /// Whether the comma of a number can only be a decimal one.

@@ -8,7 +8,9 @@
 use std::io::BufRead;
 use std::path::Path;
 
-use crate::points::csv::fields::{Field, Style, has_clear_decimal_comma, is_grouped, split};
+use crate::points::csv::fields::{
+    Field, Style, has_clear_decimal_comma, has_clear_decimal_point, is_grouped, split,
+};
 use crate::points::csv::lines::{Line, Lines};
 use crate::{CsvColumns, Error, Result};
 
@@ -153,7 +155,8 @@ impl Layout {
 
     /// Learns from the first rows how numbers are written, and whether the first column counts them.
     fn look_at_rows<'a>(&mut self, rows: impl IntoIterator<Item = &'a Line>, is_bare: bool) {
-        let (mut has_points, mut has_commas, mut fields) = (false, false, Vec::new());
+        let (mut has_points, mut has_clear_points, mut has_commas) = (false, false, false);
+        let mut fields = Vec::new();
         let mut counted = Vec::new();
         for line in rows.into_iter().filter(|line| line.comment().is_none()) {
             if self.divide(line, &mut fields) != Ok(true) {
@@ -162,12 +165,14 @@ impl Layout {
             for &column in self.xyz.iter().chain(&self.values) {
                 let text = fields[column].text(&line.text);
                 has_points |= text.contains('.') && text.parse::<f64>().is_ok();
+                has_clear_points |= has_clear_decimal_point(&text);
                 has_commas |= has_clear_decimal_comma(&text);
             }
             counted.push(fields[0].text(&line.text).parse::<u64>().ok());
         }
         let separates = self.separator == b',';
         self.style.is_settled = has_commas || !(separates || has_points);
+        self.style.may_group_by_points = has_commas && !has_clear_points;
         let rises = |pair: &[Option<u64>]| matches!(pair, &[Some(a), Some(b)] if b == a + 1);
         if is_bare
             && self.xyz[0] == 0

@@ -11,12 +11,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError, channel};
 use std::time::Duration;
 
-use ::laz::laszip::ChunkTable;
 use ::laz::record::{
     LayeredPointRecordDecompressor, RecordDecompressor, SequentialPointRecordDecompressor,
 };
-use ::laz::{DecompressionSelection, LasZipError, LazItemType, LazVlr};
+use ::laz::{DecompressionSelection, LasZipError, LazVlr};
 use gpu_core::{Progress, Shortest};
+use laz_chunks::layout::{self, Entry, Head};
 use rayon::Yield;
 
 use super::fields::selection;
@@ -49,34 +49,19 @@ impl Table {
     /// Reads the table of a file. Refuses a table that does not fit the file.
     pub fn read(las: &LasFile, vlr: &LazVlr) -> Result<Self, String> {
         const NO_FIT: &str = "its chunk table does not fit the file";
-        check_table(las, vlr)?;
         let mut source = las.at_points(TABLE).map_err(|e| e.to_string())?;
-        let entries =
-            unwinding(|| ChunkTable::read_from(&mut source, vlr))?.map_err(|e| e.to_string())?;
-        let is_sized = vlr.uses_variable_size_chunks();
-        // A chunk begins with a whole record. Some writers end with one that holds no points.
-        let least = las.layout.record as u64;
-        let mut chunks = Vec::new();
-        let mut offset = u64::from(las.raw.offset_to_point_data) + 8;
-        for entry in entries.as_ref() {
-            let is_empty = if is_sized { entry.point_count == 0 } else { entry.byte_count < least };
-            let end = offset.checked_add(entry.byte_count).filter(|&end| end <= las.size);
-            let end = end.ok_or(NO_FIT)?;
-            if !is_empty {
-                let (bytes, points) = (entry.byte_count, entry.point_count);
-                let chunk = Chunk { offset, bytes, points, square: None };
-                if chunk.bytes < least || chunk.points == 0 {
-                    return Err(NO_FIT.into());
-                }
-                chunks.push(chunk);
-            }
-            offset = end;
-        }
+        let start = las.raw.offset_to_point_data.into();
+        let entries = unwinding(|| layout::chunks(&mut source, vlr, start, las.size))??;
+        let chunk = |Entry { place, points }: Entry| {
+            let (offset, bytes) = (place.start, place.end - place.start);
+            Chunk { offset, bytes, points, square: None }
+        };
+        let chunks = entries.into_iter().map(chunk).collect();
         let mut table = Self { chunks, points: None };
         let most = table.range().1.ok_or(NO_FIT)?;
         table.points = match table.chunks.last() {
             None => Some(0),
-            _ if is_sized => Some(most),
+            _ if vlr.uses_variable_size_chunks() => Some(most),
             // The last of chunks of one size may have fewer points, which a layered one states.
             Some(last) if is_layered(vlr) => {
                 let found = points_of_layered(las, last).map_err(|e| e.to_string())?;
@@ -124,46 +109,6 @@ fn points_of_layered(las: &LasFile, chunk: &Chunk) -> std::io::Result<u64> {
     source.seek(SeekFrom::Start(chunk.offset + las.layout.record as u64))?;
     source.read_exact(&mut count)?;
     Ok(u32::from_le_bytes(count).into())
-}
-
-/// Refuses a chunk table that claims more than the file can hold, since its readers allocate memory by that.
-pub(super) fn check_table(las: &LasFile, vlr: &LazVlr) -> Result<(), String> {
-    let missing = || "its chunk table is missing".to_owned();
-    if !is_chunked(vlr) {
-        return Err("it is compressed as a whole".into());
-    }
-    let start = u64::from(las.raw.offset_to_point_data);
-    let mut source = las.file.try_clone().map_err(|e| e.to_string())?;
-    let mut word = |place: u64| {
-        let mut bytes = [0; 8];
-        source.seek(SeekFrom::Start(place)).and_then(|_| source.read_exact(&mut bytes)).ok()?;
-        Some(u64::from_le_bytes(bytes))
-    };
-    let fits = |table: &u64| {
-        *table >= start + 8 && table.checked_add(8).is_some_and(|end| end <= las.size)
-    };
-    // A writer that could not go back has put the place of the table at the end.
-    let first = word(start).ok_or_else(missing)?;
-    let place = match first {
-        place if place as i64 > start as i64 => Some(place),
-        _ => las.size.checked_sub(8).and_then(&mut word),
-    };
-    let table = place.filter(fits).ok_or_else(missing)?;
-    let count = word(table).ok_or_else(missing)? >> 32;
-    if count > las.size / las.layout.record as u64 + 2 {
-        return Err(format!("its chunk table claims {count} chunks, more than the file can hold"));
-    }
-    // A chunk begins with a whole record.
-    if count == 0 && table - (start + 8) >= las.layout.record as u64 {
-        return Err("its chunk table names no chunks, and points stand before it".to_owned());
-    }
-    Ok(())
-}
-
-/// Whether points are compressed in chunks: not by the first compressor that there was, 1 in the record.
-fn is_chunked(vlr: &LazVlr) -> bool {
-    let mut record = Vec::new();
-    vlr.write_to(&mut record).is_ok() && matches!(record[..], [2 | 3, 0, ..])
 }
 
 /// Decodes some chunks and keeps their points, in the order of the chunks. The file's other points count as outside. Where
@@ -297,7 +242,7 @@ impl Decoder<'_> {
     fn part(&self, chunk: Chunk) -> Part {
         let packed = self.source.of(&chunk).map_err(|e| e.to_string())?;
         let record = self.las.layout.record;
-        if is_layered(self.vlr) && !is_sound(&packed, record, self.vlr, chunk.points) {
+        if !is_sound(&packed, record, self.vlr, chunk.points) {
             return Err("a chunk contradicts its index".into());
         }
         let decoded = unwinding(|| self.decoded(&packed, &chunk))?.map_err(|e| e.to_string())?;
@@ -357,35 +302,19 @@ pub(super) fn record_decoder<'a, Bytes: AsRef<[u8]> + 'a>(
 }
 
 /// Whether the fields of a chunk lie one behind the other, as for point formats 6 to 10.
-pub(super) fn is_layered(vlr: &LazVlr) -> bool {
-    vlr.items().first().is_some_and(|item| matches!(item.version(), 3 | 4))
+fn is_layered(vlr: &LazVlr) -> bool {
+    layout::layers(vlr).is_some()
 }
 
-/// Whether a layered chunk holds as many points as stated and is as long as its layers are.
+/// Whether a chunk, if it is layered, holds as many points as stated and is as long as its layers are.
 ///
 /// The decoder asks for memory by the lengths of layers, up to 4 GB each, before it looks whether there is as much.
-fn is_sound(chunk: &[u8], record: usize, vlr: &LazVlr, points: u64) -> bool {
-    let layers = layers(vlr);
-    let Some(words) = chunk.get(record..record + 4 * (1 + layers)) else { return false };
-    let mut words = words.as_chunks().0.iter().map(|&b| u64::from(u32::from_le_bytes(b)));
-    let count = words.next().unwrap_or(0);
-    let head = record + 4 * (1 + layers);
-    count == points && head as u64 + words.sum::<u64>() <= chunk.len() as u64
-}
-
-/// Layers of a layered chunk.
-pub(super) fn layers(vlr: &LazVlr) -> usize {
-    vlr.items().iter().map(|item| layers_of(item.item_type())).sum()
-}
-
-/// Layers in which LASzip stores an item of a layered chunk.
-fn layers_of(item: LazItemType) -> usize {
-    match item {
-        LazItemType::Point14 => 9,
-        LazItemType::RGBNIR14 => 2,
-        LazItemType::Byte14(bytes) => bytes.into(),
-        _ => 1,
-    }
+fn is_sound(bytes: &[u8], record: usize, vlr: &LazVlr, points: u64) -> bool {
+    let Some(layers) = layout::layers(vlr) else { return true };
+    let head = bytes.get(record..).and_then(|rest| Head::of(rest, layers));
+    head.is_some_and(|head| {
+        u64::from(head.points()) == points && record as u64 + head.bytes() <= bytes.len() as u64
+    })
 }
 
 #[cfg(test)]
@@ -446,7 +375,6 @@ mod tests {
         let whole = std::fs::read(&path).unwrap();
         let las = LasFile::open(&path).unwrap();
         let mut record = las.vlrs.iter().find(|v| v.id == 22204).unwrap().data.clone();
-        assert!(is_chunked(&LazVlr::from_buffer(&record).unwrap()));
         record[0] = 1;
         assert!(Table::read(&las, &LazVlr::from_buffer(&record).unwrap()).is_err());
         let table = las.table.as_ref().unwrap().as_ref().unwrap();

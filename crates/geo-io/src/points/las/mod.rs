@@ -30,6 +30,7 @@ use std::path::Path;
 use ::las::{Builder, raw};
 use ::laz::LazVlr;
 use gpu_core::{Bounds, Progress, Shortest};
+use laz_chunks::layout;
 
 use crate::error::unwinding;
 use crate::points::Keep;
@@ -235,10 +236,7 @@ impl LasFile {
     /// The chunks that hold the points: by the chunk table, or where chunks are layered and state their lengths, without.
     fn chunks(&self, laz: &LazVlr, notes: &mut Vec<String>) -> Result<Vec<Chunk>, String> {
         self.chunks_of_table().or_else(|reason| {
-            let found = match chunks::is_layered(laz) {
-                true => self.layered_chunks(laz, self.points).unwrap_or_default(),
-                false => vec![],
-            };
+            let found = self.layered_chunks(laz, self.points).unwrap_or_default();
             if found.is_empty() || chunks::points_of(&found) != self.points {
                 return Err(reason);
             }
@@ -517,7 +515,7 @@ impl LasFile {
     /// Returns the chunks of a file whose chunks are layered, and refuses the file if it ends before the last of them.
     /// It does without the chunk table. Returns `None` if only a decoder can tell where chunks end.
     fn require_chunks(&self, path: &Path, laz: &LazVlr) -> Result<Option<Vec<Chunk>>> {
-        if !chunks::is_layered(laz) {
+        if layout::layers(laz).is_none() {
             return Ok(None);
         }
         let chunks = self.layered_chunks(laz, self.points).map_err(|e| Error::read(path, e))?;

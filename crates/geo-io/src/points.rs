@@ -9,6 +9,7 @@ mod features;
 pub(crate) mod las;
 pub(crate) mod multi_file;
 pub(crate) mod read;
+pub(crate) mod read_on;
 
 use std::fmt;
 use std::ops::{AddAssign, Range};
@@ -89,8 +90,8 @@ impl PointCloud {
             .and_then(|()| self.numbers.iter_mut().try_for_each(|column| column.try_reserve(more)))
             .map_err(|_| {
                 // A column that grows doubles.
-                let a_point = 25 + 8 * self.values.len() + 4 * usize::from(self.numbers.is_some());
-                let asked = ((2 * self.x.len() + more) * a_point) as u64;
+                let a_point = bytes_of_point(self.values.len(), self.numbers.is_some());
+                let asked = (2 * self.x.len() + more) as u64 * a_point;
                 Error::OutOfMemory { path: path.to_owned(), asked }
             })
     }
@@ -131,6 +132,11 @@ impl PointCloud {
     pub fn is_empty(&self) -> bool {
         self.x.is_empty()
     }
+}
+
+/// The bytes of a point with a class, further values, and a number if points have one.
+pub(crate) fn bytes_of_point(values: usize, is_numbered: bool) -> u64 {
+    25 + 8 * values as u64 + 4 * u64::from(is_numbered)
 }
 
 /// How many points a reader read, kept and dropped, by reason. A dropped point counts once: as withheld, else as noise

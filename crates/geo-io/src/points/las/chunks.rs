@@ -1,4 +1,4 @@
-//! The chunks of a LAZ file, decoded on all cores.
+//! The chunks of a LAZ file, decoded on all cores, or those of a large file on a GPU ([`on_device`](super::on_device)).
 //!
 //! Each chunk is decoded alone: a task of the pool reads its bytes, decodes a few records at a time, and keeps the
 //! points that pass the filter. Ready chunks wait for their turn, and the reader begins only as many as the caller's
@@ -15,16 +15,18 @@ use ::laz::record::{
     LayeredPointRecordDecompressor, RecordDecompressor, SequentialPointRecordDecompressor,
 };
 use ::laz::{DecompressionSelection, LasZipError, LazVlr};
-use gpu_core::{Progress, Shortest};
+use gpu_core::{Shortest, parallel};
 use laz_chunks::layout::{self, Entry, Head};
 use rayon::Yield;
 
 use super::fields::selection;
+use super::on_device::{Batch, Batches, in_order};
 use super::packed::Packed;
 use super::{BATCH, Decoded, LasFile};
 use crate::error::unwinding;
 use crate::points::chunk::Chunk;
 use crate::points::chunk::holds;
+use crate::points::read_on::ReadOn;
 use crate::points::{Keep, report};
 use crate::{Error, Filter, PointCloud, Result};
 
@@ -118,11 +120,11 @@ pub(super) fn read(
     vlr: &LazVlr,
     chunks: &[Chunk],
     filter: &Filter,
-    progress: &dyn Progress,
+    on: ReadOn,
     (cloud, keep, decoded): (&mut PointCloud, &mut Keep, &mut Decoded),
 ) -> Result<Result<(), String>> {
     let wanted = points_of(chunks);
-    let ahead = keep.batch(super::usual_batch()) as u64;
+    let usual_ahead = keep.batch(super::usual_batch()) as u64;
     if filter.bounds.is_none() && !keep.is_by_batches() {
         // Chunks may claim any number of points, but a point takes a byte or more in ordinary files.
         cloud.expect(wanted.min(las.size));
@@ -130,12 +132,13 @@ pub(super) fn read(
     let source = las.file.try_clone().map_err(|e| Error::read(path, e))?;
     let is_checksum_wanted = keep.is_by_batches();
     let source = Packed::new(source, chunks);
-    let decoder = Decoder { las, vlr, filter, source, is_checksum_wanted };
+    let batches = Batches::of(on.unpacking, (las, vlr), chunks, filter, keep);
+    let stop = AtomicBool::new(false);
+    let decoder = Decoder { las, vlr, filter, source, is_checksum_wanted, batches, stop: &stop };
     let firsts = match filter.numbered {
         true => las.firsts_of(chunks).unwrap_or_else(|| firsts_in_a_row(chunks)),
         false => vec![0; chunks.len()],
     };
-    let stop = AtomicBool::new(false);
     let done = rayon::in_place_scope(|scope| -> Result<Result<(), String>> {
         // However this ends, tasks that wait for a core then end at once.
         let _stops = Stops(&stop);
@@ -145,20 +148,22 @@ pub(super) fn read(
         let (mut turn, mut done, mut next_report) = (0, 0, 0);
         while turn < chunks.len() {
             if done >= next_report {
-                report(progress, done, wanted)?;
+                report(on.progress, done, wanted)?;
                 next_report = done + BATCH as u64;
             }
-            while let Some(&chunk) = chunks.get(begun)
-                && (begun == turn || begun_points + chunk.points <= done + ahead)
+            while let Some(next) = decoder.next(chunks, begun)
+                && let points = points_of(next)
+                && let ahead = decoder.ahead().unwrap_or(usual_ahead)
+                && (begun == turn || begun_points + points <= done + ahead)
             {
-                let (give, number, decoder, stop) = (give.clone(), begun, &decoder, &stop);
+                let (give, first, decoder) = (give.clone(), begun, &decoder);
                 scope.spawn(move |_| {
-                    if !stop.load(Ordering::Relaxed) {
+                    decoder.parts(next, &|number, part| {
                         // Nobody waits for it any more where it cannot be given.
-                        let _ = give.send((number, decoder.part(chunk)));
-                    }
+                        let _ = give.send((first + number, part));
+                    });
                 });
-                (begun, begun_points) = (begun + 1, begun_points + chunk.points);
+                (begun, begun_points) = (begun + next.len(), begun_points + points);
             }
             let (number, part) = received(&take)?;
             ready.insert(number, part);
@@ -177,7 +182,7 @@ pub(super) fn read(
     })?;
     cloud.tally.read += las.points - wanted;
     cloud.tally.dropped_outside += las.points - wanted;
-    report(progress, wanted, wanted).map(|()| done)
+    report(on.progress, wanted, wanted).map(|()| done)
 }
 
 /// The number of the first point of each chunk of those that follow each other from the first point on.
@@ -236,16 +241,70 @@ struct Decoder<'a> {
     filter: &'a Filter,
     source: Packed,
     is_checksum_wanted: bool,
+    /// A GPU, where it is worth it.
+    batches: Option<Batches>,
+    stop: &'a AtomicBool,
 }
 
 impl Decoder<'_> {
-    fn part(&self, chunk: Chunk) -> Part {
-        let packed = self.source.of(&chunk).map_err(|e| e.to_string())?;
-        let record = self.las.layout.record;
-        if !is_sound(&packed, record, self.vlr, chunk.points) {
-            return Err("a chunk contradicts its index".into());
+    /// The chunks of the next task, from a chunk on: one, or a batch; `None` at the end.
+    fn next<'c>(&self, chunks: &'c [Chunk], begun: usize) -> Option<&'c [Chunk]> {
+        let left = &chunks[begun..];
+        let count = self.batches.as_ref().map_or(1, |batches| batches.next(left.len()));
+        left.get(..count).filter(|next| !next.is_empty())
+    }
+
+    /// How many points may be decoded before their turn, if a GPU decodes.
+    fn ahead(&self) -> Option<u64> {
+        self.batches.as_ref()?.ahead()
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    /// Decodes the chunks of a task and gives the result of each with its number in the task.
+    fn parts(&self, chunks: &[Chunk], give: &(dyn Fn(usize, Part) + Sync)) {
+        let batch = match &self.batches {
+            Some(batches) if chunks.len() > 1 && !self.is_stopped() => {
+                let bytes = |i: usize| self.bytes(&chunks[i]).ok();
+                batches.decoded(self.vlr, parallel::map(chunks.len(), 1, bytes))
+            }
+            _ => Batch::for_cores(),
+        };
+        in_order(chunks.len(), &|i| {
+            if !self.is_stopped() {
+                give(i, self.part(&chunks[i], batch.records(i, self.las.layout.record)));
+            }
+        });
+    }
+
+    /// The bytes of a chunk, if they are what the chunk table states.
+    fn bytes(&self, chunk: &Chunk) -> Result<Vec<u8>, String> {
+        let bytes = self.source.of(chunk).map_err(|e| e.to_string())?;
+        match is_sound(&bytes, self.las.layout.record, self.vlr, chunk.points) {
+            true => Ok(bytes),
+            false => Err("a chunk contradicts its index".into()),
         }
-        let decoded = unwinding(|| self.decoded(&packed, &chunk))?.map_err(|e| e.to_string())?;
+    }
+
+    /// Keeps the points of a chunk, whose records a GPU has decoded or a core decodes now.
+    fn part(&self, chunk: &Chunk, records: Option<impl FnMut(&mut [u8])>) -> Part {
+        let decoded = match records {
+            Some(mut records) => self.kept(chunk, |piece| {
+                records(piece);
+                Ok(())
+            }),
+            None => {
+                let bytes = self.bytes(chunk)?;
+                let fields = selection(&self.las.layout.taken);
+                unwinding(|| {
+                    let mut records = record_decoder(bytes, self.vlr, fields)?;
+                    self.kept(chunk, |piece| Ok(records.decompress_many(piece)?))
+                })?
+            }
+        };
+        let decoded = decoded.map_err(|e| e.to_string())?;
         if let Some([x, y]) = decoded.stray {
             let [x, y] = [x, y].map(Shortest);
             return Err(format!(
@@ -255,10 +314,14 @@ impl Decoder<'_> {
         Ok(decoded)
     }
 
-    fn decoded(&self, packed: &[u8], chunk: &Chunk) -> Result<DecodedChunk, LasZipError> {
+    /// Keeps the points of a chunk, whose next records `decode` writes.
+    fn kept(
+        &self,
+        chunk: &Chunk,
+        mut decode: impl FnMut(&mut [u8]) -> Result<(), LasZipError>,
+    ) -> Result<DecodedChunk, LasZipError> {
         let (layout, points) = (&self.las.layout, chunk.points);
         let mut stray = None;
-        let mut records = record_decoder(packed, self.vlr, selection(&layout.taken))?;
         let room = points.min(ROOM) as usize;
         let mut cloud = PointCloud::of_las(room, layout.taken.len(), self.filter);
         let mut checksum = crc32fast::Hasher::new();
@@ -268,7 +331,7 @@ impl Decoder<'_> {
         while left > 0 {
             let count = left.min(at_once as u64);
             let piece = &mut buffer[..count as usize * layout.record];
-            records.decompress_many(piece)?;
+            decode(piece)?;
             layout.keep(piece, self.filter, &mut cloud);
             if let Some(square) = &chunk.square {
                 let mut places = piece.chunks_exact(layout.record).map(|r| layout.place(r));
@@ -352,7 +415,8 @@ mod tests {
                 let mut cloud = PointCloud::of_las(0, 0, &filter);
                 let mut keep = Keep::All { at_once: 1, is_checked: true };
                 let to = (&mut cloud, &mut keep, &mut Decoded::behind(None));
-                read((&las, &path), laz, &chunks, &filter, &gpu_core::Silent, to)?.unwrap();
+                read((&las, &path), laz, &chunks, &filter, (&gpu_core::Silent).into(), to)?
+                    .unwrap();
                 Ok::<_, Error>(cloud)
             };
             // From outside of the pool, and from within one of a core that waits for itself.

@@ -17,6 +17,7 @@
 mod chunks;
 mod count;
 mod fields;
+mod on_device;
 mod one_by_one;
 mod packed;
 mod records;
@@ -29,13 +30,14 @@ use std::path::Path;
 
 use ::las::{Builder, raw};
 use ::laz::LazVlr;
-use gpu_core::{Bounds, Progress, Shortest};
+use gpu_core::{Bounds, Shortest};
 use laz_chunks::layout;
 
 use crate::error::unwinding;
 use crate::points::Keep;
 use crate::points::chunk::{Chunk, holds};
 use crate::points::copc::Info;
+use crate::points::read_on::ReadOn;
 use crate::source::Source;
 use crate::{Error, Filter, Header, PointCloud, Result};
 use chunks::Table;
@@ -71,11 +73,11 @@ pub(crate) fn read(
     path: &Path,
     filter: &Filter,
     values: &[String],
-    progress: &dyn Progress,
+    on: ReadOn,
     keep: Keep,
 ) -> Result<PointCloud> {
     let mut file = LasFile::open(path)?;
-    let read = file.read_kept(path, filter, values, progress, keep);
+    let read = file.read_kept(path, filter, values, on, keep);
     match (read, file.file.failure()) {
         (Err(Error::Cancelled), _) => Err(Error::Cancelled),
         (_, Some(reason)) => Err(Error::read(path, reason)),
@@ -267,7 +269,7 @@ impl LasFile {
         path: &Path,
         filter: &Filter,
         values: &[String],
-        progress: &dyn Progress,
+        on: ReadOn,
         mut keep: Keep,
     ) -> Result<PointCloud> {
         self.layout.taken = Taken::of(path, values, self.layout.format)?;
@@ -286,13 +288,13 @@ impl LasFile {
                         .to_owned(),
                 );
             }
-            self.read_points(path, filter, progress, (&mut cloud, &mut keep))?;
+            self.read_points(path, filter, on, (&mut cloud, &mut keep))?;
             cloud.bounds = cloud.bounds.filter(|_| cloud.strays.points == 0);
             return Ok(cloud);
         }
         let begun = cloud.clone();
         if self.is_small() && keep.is_whole() && !self.file.is_remote() {
-            match self.read_points(path, filter, progress, (&mut cloud, &mut keep)) {
+            match self.read_points(path, filter, on, (&mut cloud, &mut keep)) {
                 Ok(()) => return Ok(cloud),
                 Err(Error::Cancelled) => return Err(Error::Cancelled),
                 // Damage outside of the bounds does not matter.
@@ -310,20 +312,18 @@ impl LasFile {
         &self,
         path: &Path,
         filter: &Filter,
-        progress: &dyn Progress,
+        on: ReadOn,
         (cloud, keep): (&mut PointCloud, &mut Keep),
     ) -> Result<()> {
         match &self.laz {
-            Some(laz) if self.points > 0 => {
-                self.read_laz(path, laz, filter, progress, (cloud, keep))
-            }
+            Some(laz) if self.points > 0 => self.read_laz(path, laz, filter, on, (cloud, keep)),
             _ => {
                 self.require_records(path)?;
                 let mut source = self.at_points(AHEAD).map_err(|e| Error::read(path, e))?;
                 let decode = move |out: &mut [u8]| source.read_exact(out);
                 let batch = keep.batch(usual_batch());
                 let to = (cloud, keep, &mut Decoded::behind(None));
-                self.read_all(path, Box::new(decode), batch, filter, progress, to)
+                self.read_all(path, Box::new(decode), batch, filter, on.progress, to)
             }
         }
     }
@@ -392,14 +392,14 @@ impl LasFile {
         path: &Path,
         laz: &LazVlr,
         filter: &Filter,
-        progress: &dyn Progress,
+        on: ReadOn,
         (cloud, keep): (&mut PointCloud, &mut Keep),
     ) -> Result<()> {
         let mut decoded = Decoded::behind(None);
         if let Some(chunks) = self.chunks_within(filter, &mut cloud.notes) {
             let begun = cloud.clone();
             let to = (&mut *cloud, &mut *keep, &mut decoded);
-            let read = chunks::read((self, path), laz, &chunks, filter, progress, to)?;
+            let read = chunks::read((self, path), laz, &chunks, filter, on, to)?;
             let Err(reason) = read else { return Ok(()) };
             // What was handed on cannot be called back.
             if keep.is_by_batches() {
@@ -415,7 +415,7 @@ impl LasFile {
             Ok(chunks) => {
                 let begun = cloud.clone();
                 let to = (&mut *cloud, &mut *keep, &mut decoded);
-                let read = chunks::read((self, path), laz, &chunks, filter, progress, to)?;
+                let read = chunks::read((self, path), laz, &chunks, filter, on, to)?;
                 let Err(reason) = read else { return Ok(()) };
                 // What was handed on cannot be called back.
                 decoded = match keep.is_by_batches() {
@@ -442,7 +442,7 @@ impl LasFile {
         };
         let decode = decode.map_err(|e| Error::malformed(path, e))?;
         let to = (cloud, keep, &mut decoded);
-        self.read_all(path, decode, 1, filter, progress, to).map_err(judged)
+        self.read_all(path, decode, 1, filter, on.progress, to).map_err(judged)
     }
 
     /// Takes what was kept of a chunk that begins with the point of a number, and hands it on where it is to be.
@@ -497,7 +497,7 @@ impl LasFile {
                 let none = Filter { classes: Some(Vec::new()), ..Filter::default() };
                 let mut cloud = PointCloud::of_las(0, 0, &none);
                 let mut keep = Keep::All { at_once: 1, is_checked: false };
-                self.read_points(path, &none, &gpu_core::Silent, (&mut cloud, &mut keep))?;
+                self.read_points(path, &none, (&gpu_core::Silent).into(), (&mut cloud, &mut keep))?;
                 notes = cloud.notes;
             }
             Some(_) => {}

@@ -62,6 +62,9 @@ pub struct PointCloud {
     pub is_left_out: bool,
 }
 
+/// Points of which each column is copied by a thread of its own: one thread needs a millisecond for them.
+const WORTH_THREADS: usize = 1 << 17;
+
 impl PointCloud {
     /// Points in the columns.
     pub fn len(&self) -> usize {
@@ -125,6 +128,39 @@ impl PointCloud {
         if let (Some(column), Some(more)) = (&mut self.numbers, &other.numbers) {
             column.extend(more[points].iter().map(|number| number.wrapping_add(first as u32)));
         }
+        Ok(())
+    }
+
+    /// Adds all points of clouds with the same columns, in their order, as [`append`](Self::append) does for one: many
+    /// points by a thread for each column.
+    pub(crate) fn append_all(&mut self, path: &Path, others: &[(Self, u64)]) -> Result<()> {
+        let points = others.iter().map(|(other, _)| other.len()).sum();
+        if points < WORTH_THREADS {
+            return others
+                .iter()
+                .try_for_each(|(other, first)| self.append(path, (other, *first), 0..other.len()));
+        }
+        self.reserve(path, points)?;
+        let (x, y, z) = (&mut self.x, &mut self.y, &mut self.z);
+        std::thread::scope(|scope| {
+            let columns = [x, y, z].into_iter().chain(&mut self.values);
+            for (i, column) in columns.enumerate() {
+                scope.spawn(move || {
+                    for (other, _) in others {
+                        let own = [&other.x, &other.y, &other.z].into_iter().chain(&other.values);
+                        own.skip(i).take(1).for_each(|more| column.extend_from_slice(more));
+                    }
+                });
+            }
+            for (other, first) in others {
+                if let (Some(column), Some(more)) = (&mut self.class, &other.class) {
+                    column.extend_from_slice(more);
+                }
+                if let (Some(column), Some(more)) = (&mut self.numbers, &other.numbers) {
+                    column.extend(more.iter().map(|number| number.wrapping_add(*first as u32)));
+                }
+            }
+        });
         Ok(())
     }
 
@@ -490,6 +526,27 @@ mod tests {
             dropped_outside: 1,
         };
         assert_eq!(tally, expected);
+    }
+
+    #[test]
+    fn many_points_are_added_as_few_are() {
+        let cloud = |from: usize| {
+            let x: Vec<f64> = (from..from + WORTH_THREADS / 2).map(|i| i as f64).collect();
+            let class = Some(x.iter().map(|&v| v as u8).collect());
+            let (y, z) = (x.iter().map(|v| -v).collect(), x.iter().map(|v| 0.5 * v).collect());
+            let numbers = Some((0..x.len() as u32).collect());
+            let values = vec![x.iter().rev().copied().collect()];
+            PointCloud { x, y, z, class, numbers, values, ..PointCloud::default() }
+        };
+        let clouds: Vec<_> = [0, 7, 91].map(|from| (cloud(from), 100_000 + from as u64)).into();
+        let mut expected = cloud(3);
+        let mut found = expected.clone();
+        for (other, first) in &clouds {
+            expected.append(Path::new("a"), (other, *first), 0..other.len()).unwrap();
+        }
+        found.append_all(Path::new("a"), &clouds).unwrap();
+        assert!(found == expected);
+        assert_eq!(found.len(), 2 * WORTH_THREADS);
     }
 
     #[test]

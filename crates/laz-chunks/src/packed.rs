@@ -1,5 +1,6 @@
 //! Chunks as a file has them.
 
+use gpu_core::host_memory;
 use laz::LazVlr;
 
 use crate::layout::{self, Head};
@@ -73,6 +74,17 @@ impl PackedChunks {
     /// How many points the chunks hold.
     pub fn points(&self) -> u64 {
         self.starts[self.len()]
+    }
+
+    /// Takes memory for chunks of this many bytes in all.
+    ///
+    /// # Errors
+    /// [`Error::Core`] where the allocator refuses.
+    pub fn reserve(&mut self, bytes: usize) -> Result<()> {
+        if self.bytes.is_empty() {
+            self.bytes = host_memory::with_capacity(bytes)?;
+        }
+        Ok(())
     }
 
     /// Adds a chunk, given by all its bytes.

@@ -24,8 +24,7 @@ use super::on_device::{Batch, Batches, in_order};
 use super::packed::Packed;
 use super::{BATCH, Decoded, LasFile};
 use crate::error::unwinding;
-use crate::points::chunk::Chunk;
-use crate::points::chunk::holds;
+use crate::points::chunk::{Chunk, holds, points_of};
 use crate::points::read_on::ReadOn;
 use crate::points::{Keep, report};
 use crate::{Error, Filter, PointCloud, Result};
@@ -100,11 +99,6 @@ impl Table {
     }
 }
 
-/// The points of some chunks.
-pub(super) fn points_of(chunks: &[Chunk]) -> u64 {
-    chunks.iter().map(|chunk| chunk.points).sum()
-}
-
 /// Points of a layered chunk, which stand behind its first record.
 fn points_of_layered(las: &LasFile, chunk: &Chunk) -> std::io::Result<u64> {
     let (mut source, mut count) = (las.file.try_clone()?, [0; 4]);
@@ -167,16 +161,21 @@ pub(super) fn read(
             }
             let (number, part) = received(&take)?;
             ready.insert(number, part);
+            ready.extend(take.try_iter());
+            let mut parts = Vec::new();
             while let Some(part) = ready.remove(&turn) {
                 let part = match part {
                     Ok(part) => part,
-                    Err(reason) => return Ok(Err(las.behind(done, &reason))),
+                    Err(reason) => {
+                        las.hand_on_parts((path, &parts), (cloud, keep), false)?;
+                        return Ok(Err(las.behind(done, &reason)));
+                    }
                 };
                 decoded.takes(chunks[turn].points, &part.checksum);
-                let first = firsts[turn];
+                parts.push((part.cloud, firsts[turn]));
                 (done, turn) = (done + chunks[turn].points, turn + 1);
-                las.hand_on_part((path, &part.cloud, first), (cloud, keep), turn == chunks.len())?;
             }
+            las.hand_on_parts((path, &parts), (cloud, keep), turn == chunks.len())?;
         }
         Ok(Ok(()))
     })?;
@@ -274,7 +273,8 @@ impl Decoder<'_> {
         };
         in_order(chunks.len(), &|i| {
             if !self.is_stopped() {
-                give(i, self.part(&chunks[i], batch.records(i, self.las.layout.record)));
+                let records = batch.records(i, self.las.layout.record);
+                give(i, unwinding(|| self.part(&chunks[i], records)).flatten());
             }
         });
     }
@@ -298,10 +298,9 @@ impl Decoder<'_> {
             None => {
                 let bytes = self.bytes(chunk)?;
                 let fields = selection(&self.las.layout.taken);
-                unwinding(|| {
-                    let mut records = record_decoder(bytes, self.vlr, fields)?;
+                record_decoder(bytes, self.vlr, fields).and_then(|mut records| {
                     self.kept(chunk, |piece| Ok(records.decompress_many(piece)?))
-                })?
+                })
             }
         };
         let decoded = decoded.map_err(|e| e.to_string())?;

@@ -3,11 +3,11 @@
 
 use std::io::{self, Read, Seek, SeekFrom};
 
-use crate::points::chunk::{holds, spread};
+use crate::points::chunk::{holds, points_of, spread};
 use ::laz::LazVlr;
 
 use super::LasFile;
-use super::chunks::{Table, points_of};
+use super::chunks::Table;
 
 /// Places of an uncompressed file that are sampled to judge a header's bounds.
 const SAMPLE: u64 = 64;

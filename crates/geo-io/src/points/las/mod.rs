@@ -35,7 +35,7 @@ use laz_chunks::layout;
 
 use crate::error::unwinding;
 use crate::points::Keep;
-use crate::points::chunk::{Chunk, holds};
+use crate::points::chunk::{Chunk, holds, points_of};
 use crate::points::copc::Info;
 use crate::points::read_on::ReadOn;
 use crate::source::Source;
@@ -239,7 +239,7 @@ impl LasFile {
     fn chunks(&self, laz: &LazVlr, notes: &mut Vec<String>) -> Result<Vec<Chunk>, String> {
         self.chunks_of_table().or_else(|reason| {
             let found = self.layered_chunks(laz, self.points).unwrap_or_default();
-            if found.is_empty() || chunks::points_of(&found) != self.points {
+            if found.is_empty() || points_of(&found) != self.points {
                 return Err(reason);
             }
             notes.push(format!("its chunks were found one after the other: {reason}"));
@@ -445,25 +445,35 @@ impl LasFile {
         self.read_all(path, decode, 1, filter, on.progress, to).map_err(judged)
     }
 
-    /// Takes what was kept of a chunk that begins with the point of a number, and hands it on where it is to be.
-    fn hand_on_part(
+    /// Takes what was kept of chunks, each with the number of its first point, and hands it on where it is to be.
+    fn hand_on_parts(
         &self,
-        (path, part, first): (&Path, &PointCloud, u64),
+        (path, parts): (&Path, &[(PointCloud, u64)]),
         (cloud, keep): (&mut PointCloud, &mut Keep),
         is_last: bool,
     ) -> Result<()> {
-        cloud.tally += part.tally;
-        cloud.strays.add(&part.strays);
-        let mut at: usize = 0;
-        loop {
-            let end = part.len().min(at.saturating_add(keep.room(cloud)));
-            cloud.append(path, (part, first), at..end)?;
-            at = end;
-            self.hand_on((cloud, keep), path, is_last && at == part.len())?;
-            if at == part.len() {
-                return Ok(());
+        for (part, _) in parts {
+            cloud.tally += part.tally;
+            cloud.strays.add(&part.strays);
+        }
+        if !keep.is_by_batches() {
+            cloud.append_all(path, parts)?;
+            return self.hand_on((cloud, keep), path, is_last);
+        }
+        for (i, (part, first)) in parts.iter().enumerate() {
+            let is_last = is_last && i + 1 == parts.len();
+            let mut at: usize = 0;
+            loop {
+                let end = part.len().min(at.saturating_add(keep.room(cloud)));
+                cloud.append(path, (part, *first), at..end)?;
+                at = end;
+                self.hand_on((cloud, keep), path, is_last && at == part.len())?;
+                if at == part.len() {
+                    break;
+                }
             }
         }
+        Ok(())
     }
 
     /// Hands on what was kept, where it is to be. Whoever gets a part relies on the header's bounds for the whole: so
@@ -519,7 +529,7 @@ impl LasFile {
             return Ok(None);
         }
         let chunks = self.layered_chunks(laz, self.points).map_err(|e| Error::read(path, e))?;
-        let found = chunks::points_of(&chunks);
+        let found = points_of(&chunks);
         if found < self.points { Err(self.truncated(path, found)) } else { Ok(Some(chunks)) }
     }
 

@@ -11,10 +11,10 @@ use gpu_core::{Device, host_memory, parallel};
 use laz_chunks::{Capacity, Error, Fields, PackedChunks, Points};
 
 use super::LasFile;
-use super::chunks::points_of;
 use super::fields::decoded_on_device;
 use crate::Filter;
-use crate::points::chunk::Chunk;
+use crate::error::unwinding;
+use crate::points::chunk::{Chunk, points_of};
 use crate::points::read_on::Unpacking;
 use crate::points::{Keep, bytes_of_point};
 
@@ -41,8 +41,8 @@ pub(super) struct Batches {
 }
 
 impl Batches {
-    /// Returns a GPU for a file's chunks, once it is open; `None` if the cores decode them as fast, or if nobody else
-    /// can: chunks are not layered, a GPU does not decode a field, or memory is short.
+    /// Returns a GPU for a file's chunks, once it is open; `None` if the cores decode them as fast, or if no GPU can. No
+    /// GPU can if chunks are not layered, if a field is not among those that it decodes, or if memory is short.
     pub fn of(
         unpacking: Unpacking<'_>,
         (las, vlr): (&LasFile, &LazVlr),
@@ -93,15 +93,18 @@ impl Batches {
     /// say what is wrong with it.
     pub fn decoded(&self, vlr: &LazVlr, chunks: Vec<Option<Vec<u8>>>) -> Batch {
         let count = chunks.len();
-        let batch = self.try_decoded(vlr, chunks);
-        batch.unwrap_or_else(|_| {
-            self.has_failed.store(true, Ordering::Relaxed);
-            Batch { points: Points::default(), firsts: vec![None; count] }
-        })
+        match unwinding(|| self.try_decoded(vlr, chunks)) {
+            Ok(Ok(batch)) => batch,
+            Ok(Err(_)) | Err(_) => {
+                self.has_failed.store(true, Ordering::Relaxed);
+                Batch { points: Points::default(), firsts: vec![None; count] }
+            }
+        }
     }
 
     fn try_decoded(&self, vlr: &LazVlr, chunks: Vec<Option<Vec<u8>>>) -> Result<Batch, Error> {
         let mut packed = PackedChunks::new(vlr, self.fields)?;
+        packed.reserve(chunks.iter().flatten().map(Vec::len).sum())?;
         let (mut numbers, mut firsts) = (Vec::new(), Vec::new());
         for (number, bytes) in chunks.into_iter().enumerate() {
             let first = packed.points() as usize;
@@ -212,8 +215,7 @@ mod tests {
         let batches = batches(on.with_chunks(2, 3), &all).unwrap();
         assert_eq!((batches.next(4), batches.next(2), batches.next(1)), (3, 2, 1));
         assert_eq!(batches.ahead(), Some(300_000));
-        let bytes =
-            |chunk: &Chunk| las.file.try_clone().unwrap().read_at(chunk.offset, chunk.bytes);
+        let bytes = |chunk: &Chunk| las.file.read_at(chunk.offset, chunk.bytes);
         let mut bytes: Vec<_> = chunks.iter().map(|chunk| bytes(chunk).ok()).collect();
         bytes[0] = None;
         // Damage that the head shows, and damage that decoding shows.

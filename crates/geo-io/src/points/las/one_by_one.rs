@@ -159,7 +159,7 @@ pub(super) fn chunk_by_chunk(
     vlr: &LazVlr,
     chunks: Vec<Chunk>,
 ) -> Result<Decoder, String> {
-    let mut source = las.file.try_clone().map_err(|e| e.to_string())?;
+    let source = las.file.try_clone().map_err(|e| e.to_string())?;
     let (vlr, record, fields) = (vlr.clone(), las.layout.record, selection(&las.layout.taken));
     let mut chunks = chunks.into_iter();
     let (mut records, mut left) = (None, 0);

@@ -16,8 +16,8 @@
 //!
 //! Some formats need further crates, so they are features, off by default: `parquet` (GeoParquet in and out),
 //! `geopackage`, and `http`. With `http`, the path of a TIFF, LAZ or LAS file may be its address, `https://..`; geo-io
-//! reads only the parts that it needs. The features `geo` and `ndarray` convert shapes and rasters from and to types of
-//! other crates ([`RowMajor`], docs/guide/types.md).
+//! reads only the parts that it needs. With `cuda`, a GPU decodes the chunks of large LAZ files ([`ReadOn`]). The features
+//! `geo` and `ndarray` convert shapes and rasters from and to types of other crates ([`RowMajor`], docs/guide/types.md).
 //!
 //! Two promises hold for every function. Input that is missing, cut short or damaged gives one
 //! [`Error`] of one line, never a panic. Output appears whole under its name or not at all.
@@ -58,6 +58,7 @@ pub use points::csv::CsvColumns;
 pub use points::las::{LasField, LasPoints, ranges_of_fields, write_las};
 pub use points::multi_file::MultiFileReader;
 pub use points::read::{read_batches, read_header, read_points};
+pub use points::read_on::ReadOn;
 pub use points::{Filter, Header, NOISE, PointCloud, Returns, Strays, Tally};
 pub use rasters::georeference::{Georeference, RasterPlace};
 pub use rasters::mask::{Mask, SiteValues, read_mask};

@@ -9,6 +9,7 @@ mod features;
 pub(crate) mod las;
 pub(crate) mod multi_file;
 pub(crate) mod read;
+pub(crate) mod read_on;
 
 use std::fmt;
 use std::ops::{AddAssign, Range};
@@ -61,6 +62,9 @@ pub struct PointCloud {
     pub is_left_out: bool,
 }
 
+/// Points of which each column is copied by a thread of its own: one thread needs a millisecond for them.
+const WORTH_THREADS: usize = 1 << 17;
+
 impl PointCloud {
     /// Points in the columns.
     pub fn len(&self) -> usize {
@@ -89,8 +93,8 @@ impl PointCloud {
             .and_then(|()| self.numbers.iter_mut().try_for_each(|column| column.try_reserve(more)))
             .map_err(|_| {
                 // A column that grows doubles.
-                let a_point = 25 + 8 * self.values.len() + 4 * usize::from(self.numbers.is_some());
-                let asked = ((2 * self.x.len() + more) * a_point) as u64;
+                let a_point = bytes_of_point(self.values.len(), self.numbers.is_some());
+                let asked = (2 * self.x.len() + more) as u64 * a_point;
                 Error::OutOfMemory { path: path.to_owned(), asked }
             })
     }
@@ -127,10 +131,48 @@ impl PointCloud {
         Ok(())
     }
 
+    /// Adds all points of clouds with the same columns, in their order, as [`append`](Self::append) does for one: many
+    /// points by a thread for each column.
+    pub(crate) fn append_all(&mut self, path: &Path, others: &[(Self, u64)]) -> Result<()> {
+        let points = others.iter().map(|(other, _)| other.len()).sum();
+        if points < WORTH_THREADS {
+            return others
+                .iter()
+                .try_for_each(|(other, first)| self.append(path, (other, *first), 0..other.len()));
+        }
+        self.reserve(path, points)?;
+        let (x, y, z) = (&mut self.x, &mut self.y, &mut self.z);
+        std::thread::scope(|scope| {
+            let columns = [x, y, z].into_iter().chain(&mut self.values);
+            for (i, column) in columns.enumerate() {
+                scope.spawn(move || {
+                    for (other, _) in others {
+                        let own = [&other.x, &other.y, &other.z].into_iter().chain(&other.values);
+                        own.skip(i).take(1).for_each(|more| column.extend_from_slice(more));
+                    }
+                });
+            }
+            for (other, first) in others {
+                if let (Some(column), Some(more)) = (&mut self.class, &other.class) {
+                    column.extend_from_slice(more);
+                }
+                if let (Some(column), Some(more)) = (&mut self.numbers, &other.numbers) {
+                    column.extend(more.iter().map(|number| number.wrapping_add(*first as u32)));
+                }
+            }
+        });
+        Ok(())
+    }
+
     /// Whether there are no points.
     pub fn is_empty(&self) -> bool {
         self.x.is_empty()
     }
+}
+
+/// The bytes of a point with a class, further values, and a number if points have one.
+pub(crate) fn bytes_of_point(values: usize, is_numbered: bool) -> u64 {
+    25 + 8 * values as u64 + 4 * u64::from(is_numbered)
 }
 
 /// How many points a reader read, kept and dropped, by reason. A dropped point counts once: as withheld, else as noise
@@ -484,6 +526,27 @@ mod tests {
             dropped_outside: 1,
         };
         assert_eq!(tally, expected);
+    }
+
+    #[test]
+    fn many_points_are_added_as_few_are() {
+        let cloud = |from: usize| {
+            let x: Vec<f64> = (from..from + WORTH_THREADS / 2).map(|i| i as f64).collect();
+            let class = Some(x.iter().map(|&v| v as u8).collect());
+            let (y, z) = (x.iter().map(|v| -v).collect(), x.iter().map(|v| 0.5 * v).collect());
+            let numbers = Some((0..x.len() as u32).collect());
+            let values = vec![x.iter().rev().copied().collect()];
+            PointCloud { x, y, z, class, numbers, values, ..PointCloud::default() }
+        };
+        let clouds: Vec<_> = [0, 7, 91].map(|from| (cloud(from), 100_000 + from as u64)).into();
+        let mut expected = cloud(3);
+        let mut found = expected.clone();
+        for (other, first) in &clouds {
+            expected.append(Path::new("a"), (other, *first), 0..other.len()).unwrap();
+        }
+        found.append_all(Path::new("a"), &clouds).unwrap();
+        assert!(found == expected);
+        assert_eq!(found.len(), 2 * WORTH_THREADS);
     }
 
     #[test]

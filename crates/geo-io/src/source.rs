@@ -79,16 +79,15 @@ impl Source {
     }
 
     /// Reads `length` bytes from a position on, in one request unless some of them are cached. For a file on a server,
-    /// it takes no more memory than the bytes that arrive.
+    /// it takes no more memory than the bytes that arrive. Several threads may read at once.
     ///
     /// # Errors
     /// The errors of reading. A file on this machine must have the bytes: the caller has checked its length.
-    pub fn read_at(&mut self, offset: u64, length: u64) -> io::Result<Vec<u8>> {
+    pub fn read_at(&self, offset: u64, length: u64) -> io::Result<Vec<u8>> {
         match self {
             Self::File(file) => {
                 let mut bytes = vec![0; length as usize];
-                file.seek(SeekFrom::Start(offset))?;
-                file.read_exact(&mut bytes)?;
+                read_exact_at(file, offset, &mut bytes)?;
                 Ok(bytes)
             }
             #[cfg(feature = "http")]
@@ -105,6 +104,20 @@ impl Source {
             Self::Remote(remote, _) => remote.failure.get().cloned().map(io::Error::other),
         }
     }
+}
+
+#[cfg(unix)]
+fn read_exact_at(file: &File, offset: u64, out: &mut [u8]) -> io::Result<()> {
+    std::os::unix::fs::FileExt::read_exact_at(file, out, offset)
+}
+
+/// By the place that all clones of the file share, so one thread at a time.
+#[cfg(not(unix))]
+fn read_exact_at(mut file: &File, offset: u64, out: &mut [u8]) -> io::Result<()> {
+    static ONE_AT_A_TIME: std::sync::Mutex<()> = std::sync::Mutex::new(());
+    let _lock = ONE_AT_A_TIME.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    file.seek(SeekFrom::Start(offset))?;
+    file.read_exact(out)
 }
 
 impl Read for Source {

@@ -8,25 +8,28 @@ use laz::record::{LayeredPointRecordDecompressor, RecordDecompressor};
 use laz::{DecompressionSelection, LasZipError};
 use rayon::prelude::*;
 
-use crate::{Error, Fields, PackedChunks, Points, Result};
+use crate::{Error, Fields, PackedChunks, Points};
 
 /// Records that are decoded before their fields go into columns: few enough for a core's cache.
 const PIECE: usize = 1 << 10;
 
-/// See [`decode`](crate::decode()).
-pub fn decode(chunks: &PackedChunks) -> Result<Points> {
+/// See [`decode_each`](crate::decode_each()).
+pub fn decode_each(chunks: &PackedChunks) -> (Points, Vec<Error>) {
     let mut points = Points::zeros(chunks.points() as usize, chunks.fields);
     let mut rest = Part::of(&mut points);
     let counts = chunks.starts.windows(2).map(|starts| (starts[1] - starts[0]) as usize);
     let parts: Vec<_> = counts.map(|count| rest.split_off(count)).collect();
-    parts.into_par_iter().enumerate().try_for_each(|(i, part)| {
-        let damaged = |reason: String| Error::Damaged { chunk: i, reason };
+    let decoded = parts.into_par_iter().enumerate().map(|(chunk, part)| {
         // Damaged bytes may end in a panic.
-        catch_unwind(AssertUnwindSafe(|| of_chunk(chunks, i, part)))
-            .map_err(|_| damaged("its symbols contradict each other".into()))?
-            .map_err(|error| damaged(error.to_string()))
-    })?;
-    Ok(points)
+        let reason = match catch_unwind(AssertUnwindSafe(|| of_chunk(chunks, chunk, part))) {
+            Ok(Ok(())) => return None,
+            Ok(Err(error)) => error.to_string(),
+            Err(_) => "its symbols contradict each other".to_owned(),
+        };
+        Some(Error::Damaged { chunk, reason })
+    });
+    let damaged = decoded.flatten_iter().collect();
+    (points, damaged)
 }
 
 /// Decodes a chunk into its part of the columns.

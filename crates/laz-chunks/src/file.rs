@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use las::point::Format;
 use las::raw;
 use laz::LazVlr;
-use laz::laszip::ChunkTable;
 
+use crate::layout::{self, Entry};
 use crate::{Error, Fields, PackedChunks, Result, Transform};
 
 /// An open LAZ file: where its chunks lie, and how its coordinates are stored.
@@ -20,7 +20,7 @@ pub struct LazFile {
     file: File,
     vlr: LazVlr,
     transforms: [Transform; 3],
-    chunks: Vec<Range<u64>>,
+    chunks: Vec<Entry>,
 }
 
 impl LazFile {
@@ -67,11 +67,11 @@ impl LazFile {
     pub fn pack(&mut self, chunks: Range<usize>, fields: Fields) -> Result<PackedChunks> {
         let mut packed = PackedChunks::new(&self.vlr, fields)?;
         let mut bytes = Vec::new();
-        for chunk in &self.chunks[chunks] {
-            bytes.resize((chunk.end - chunk.start) as usize, 0);
+        for Entry { place, .. } in &self.chunks[chunks] {
+            bytes.resize((place.end - place.start) as usize, 0);
             let read = self
                 .file
-                .seek(SeekFrom::Start(chunk.start))
+                .seek(SeekFrom::Start(place.start))
                 .and_then(|_| self.file.read_exact(&mut bytes));
             let failed =
                 |e: std::io::Error| Error::File { path: self.path.clone(), reason: e.to_string() };
@@ -86,7 +86,7 @@ impl LazFile {
 struct Head {
     vlr: LazVlr,
     transforms: [Transform; 3],
-    chunks: Vec<Range<u64>>,
+    chunks: Vec<Entry>,
 }
 
 impl Head {
@@ -118,46 +118,7 @@ impl Head {
             Transform { scale: header.z_scale_factor, offset: header.z_offset },
         ];
         let start = u64::from(header.offset_to_point_data);
-        let chunks = chunks(&mut source, &vlr, start, size)?;
+        let chunks = layout::chunks(&mut source, &vlr, start, size)?;
         Ok(Self { vlr, transforms, chunks })
     }
-}
-
-/// Where the chunks lie, by the table. What the table claims is compared with the file's length first.
-fn chunks(
-    source: &mut (impl Read + Seek),
-    vlr: &LazVlr,
-    start: u64,
-    size: u64,
-) -> Result<Vec<Range<u64>>, String> {
-    const NO_FIT: &str = "its chunk table does not fit its length";
-    let mut word = |place: u64| {
-        let mut bytes = [0; 8];
-        source.seek(SeekFrom::Start(place)).and_then(|_| source.read_exact(&mut bytes)).ok()?;
-        Some(u64::from_le_bytes(bytes))
-    };
-    let first = word(start).ok_or(NO_FIT)?;
-    // A writer that could not go back has put the place of the table at the end.
-    let table = match first {
-        place if place as i64 > start as i64 => Some(place),
-        _ => size.checked_sub(8).and_then(&mut word),
-    };
-    let table = table.filter(|&table| table > start && table < size).ok_or(NO_FIT)?;
-    // A chunk begins with a whole record, and its table takes memory for each.
-    let count = word(table).ok_or(NO_FIT)? >> 32;
-    if count > size / vlr.items_size().max(1) + 2 {
-        return Err(NO_FIT.into());
-    }
-    source.seek(SeekFrom::Start(start)).map_err(|e| e.to_string())?;
-    let entries = ChunkTable::read_from(source, vlr).map_err(|e| e.to_string())?;
-    let (mut at, mut chunks) = (start + 8, vec![]);
-    for entry in entries.as_ref() {
-        let end = at.checked_add(entry.byte_count).filter(|&end| end <= size).ok_or(NO_FIT)?;
-        let is_empty = vlr.uses_variable_size_chunks() && entry.point_count == 0;
-        if !is_empty && end > at {
-            chunks.push(at..end);
-        }
-        at = end;
-    }
-    Ok(chunks)
 }

@@ -29,9 +29,10 @@
 //! ```
 
 use gpu_core::{Blocks, Column, Element, Gpu, Slice, SliceMut};
-use kernels_rs::laz::{self as kernels, BLOCK, Chunks, Columns, WORDS_OF_CHUNK};
+use kernels_rs::laz::{self as kernels, BLOCK, Chunks, Columns, LAYERS, WORDS, WORDS_OF_CHUNK};
 
-use crate::{Error, Fields, PackedChunks, Points, Result, Transform};
+use crate::layout::Head;
+use crate::{Capacity, Error, Fields, PackedChunks, Points, Result, Transform};
 
 /// Warps that decode at once on a multiprocessor.
 const WARPS: u32 = 16;
@@ -75,6 +76,16 @@ pub fn decode(gpu: &Gpu, chunks: &PackedChunks) -> Result<DevicePoints> {
     ResidentChunks::new(gpu, chunks)?.decode()
 }
 
+/// See [`capacity`](crate::capacity).
+pub(crate) fn capacity(gpu: &Gpu) -> Result<Capacity> {
+    Ok(Capacity {
+        chunks: (WARPS * gpu.multiprocessors()) as usize,
+        bytes_of_chunk: u64::from(WORDS_OF_CHUNK) * 4,
+        free: gpu.free_memory()?,
+        is_software: gpu.is_software(),
+    })
+}
+
 /// Packed chunks in device memory.
 #[derive(Debug)]
 pub struct ResidentChunks {
@@ -93,6 +104,7 @@ impl ResidentChunks {
     /// # Errors
     /// [`Error::Core`] for the device.
     pub fn new(gpu: &Gpu, chunks: &PackedChunks) -> Result<Self> {
+        let (layers, firsts) = heads(chunks);
         // The kernel reads whole words.
         let len = chunks.bytes.len();
         let mut bytes = gpu.zeroed::<u8>(len.next_multiple_of(4).max(4))?;
@@ -101,8 +113,8 @@ impl ResidentChunks {
         let resident = Self {
             gpu: gpu.clone(),
             bytes,
-            layers: gpu.upload(&chunks.layers)?,
-            firsts: gpu.upload(&chunks.firsts)?,
+            layers: gpu.upload(&layers)?,
+            firsts: gpu.upload(&firsts)?,
             starts: gpu.upload(&chunks.starts)?,
             points: chunks.points() as usize,
             fields: chunks.fields,
@@ -116,18 +128,26 @@ impl ResidentChunks {
     /// # Errors
     /// The errors of [`decode`].
     pub fn decode(&self) -> Result<DevicePoints> {
+        let (points, damaged) = self.decode_each()?;
+        damaged.into_iter().next().map_or(Ok(points), Err)
+    }
+
+    /// Decodes the chunks as [`decode_each`](crate::decode_each) does, into device memory. Waits like [`decode`].
+    ///
+    /// # Errors
+    /// [`Error::Core`] for the device.
+    pub fn decode_each(&self) -> Result<(DevicePoints, Vec<Error>)> {
         let count = self.starts.len() - 1;
         let mut points = DevicePoints::of(&self.gpu, self.points, self.fields)?;
         let mut is_broken = self.gpu.zeroed::<u32>(count)?;
         if count > 0 {
             self.enqueue(&mut points, (&mut is_broken).into())?;
         }
-        match is_broken.to_host()?.iter().position(|&word| word != 0) {
-            None => Ok(points),
-            Some(chunk) => {
-                Err(Error::Damaged { chunk, reason: "its symbols contradict each other".into() })
-            }
-        }
+        let is_broken = is_broken.to_host()?;
+        let damaged = (0..count).filter(|&chunk| is_broken[chunk] != 0).map(|chunk| {
+            Error::Damaged { chunk, reason: "its symbols contradict each other".into() }
+        });
+        Ok((points, damaged.collect()))
     }
 
     /// Enqueues the kernel for one or more chunks.
@@ -158,6 +178,36 @@ impl ResidentChunks {
         }
         Ok(())
     }
+}
+
+/// Where each layer of each chunk begins and ends among all bytes, and the words of each chunk's first point. A layer that
+/// is not to be decoded ends where it begins.
+fn heads(chunks: &PackedChunks) -> (Vec<u32>, Vec<u32>) {
+    // In the file's order: places, z, class, flags, intensity, scan angle, user data, source; then times and others.
+    let Fields { intensity, scan_angle, user_data, source } = chunks.fields;
+    let is_wanted = [true, true, true, true, intensity, scan_angle, user_data, source];
+    let (mut layers, mut firsts) = (Vec::new(), Vec::new());
+    let mut start = 0;
+    for (chunk, &end) in chunks.chunks().zip(&chunks.ends) {
+        // Was looked at when the chunk was pushed: all ends are less than 2^32.
+        let head = Head::of(&chunk[chunks.record..], chunks.layers).expect("a chunk has a head");
+        let mut at = start + (chunks.record + Head::len(chunks.layers)) as u32;
+        let mut ends = [0; 2 * LAYERS as usize];
+        for (([from, to], is_wanted), bytes) in
+            ends.as_chunks_mut().0.iter_mut().zip(is_wanted).zip(head.layers())
+        {
+            (*from, *to) = (at, at + if is_wanted { bytes } else { 0 });
+            at += bytes;
+        }
+        layers.extend(ends);
+        let word = |at: usize| u32::from_le_bytes(std::array::from_fn(|i| chunk[at + i]));
+        let half = |at: usize| u32::from(u16::from_le_bytes([chunk[at], chunk[at + 1]]));
+        let fields = half(14) | half(16) << 16;
+        let first = [word(0), word(4), word(8), fields, half(12) | half(20) << 16, half(18)];
+        firsts.extend::<[u32; WORDS as usize]>(first);
+        start = end;
+    }
+    (layers, firsts)
 }
 
 impl DevicePoints {

@@ -48,6 +48,9 @@ mod error;
 mod file;
 #[cfg(feature = "cuda")]
 pub mod gpu;
+// What geo-io reads chunks by too. Not for others: it changes as these two need it.
+#[doc(hidden)]
+pub mod layout;
 mod packed;
 mod points;
 
@@ -57,7 +60,7 @@ pub use laz::LazVlr;
 pub use packed::{Fields, PackedChunks};
 pub use points::{Points, Transform};
 
-use gpu_core::On;
+use gpu_core::{Device, On};
 
 /// Decodes chunks into columns on the host.
 ///
@@ -68,12 +71,51 @@ use gpu_core::On;
 /// - [`Error::Cancelled`] where the caller's progress ends the call.
 /// - [`Error::Core`] where memory or the device fails.
 pub fn decode<'on>(on: impl Into<On<'on>>, chunks: &PackedChunks) -> Result<Points> {
+    let (points, damaged) = decode_each(on, chunks)?;
+    damaged.into_iter().next().map_or(Ok(points), Err)
+}
+
+/// Decodes chunks as [`decode`] does, also behind a damaged one. Returns an [`Error::Damaged`] for each damaged chunk, in
+/// the order of the chunks; the points of such a chunk mean nothing. On a GPU the work has a stream of its own.
+///
+/// # Errors
+/// The other errors of [`decode`].
+pub fn decode_each<'on>(
+    on: impl Into<On<'on>>,
+    chunks: &PackedChunks,
+) -> Result<(Points, Vec<Error>)> {
     let On { device, progress } = on.into();
     progress.during("decode", || {
         gpu_core::on_device!(
             device,
-            cpu => cpu::decode(chunks),
-            gpu => gpu::decode(gpu, chunks)?.to_host(),
+            cpu => Ok(cpu::decode_each(chunks)),
+            gpu => {
+                let (points, damaged) =
+                    gpu::ResidentChunks::new(&gpu.fork()?, chunks)?.decode_each()?;
+                Ok((points.to_host()?, damaged))
+            },
         )
     })
+}
+
+/// What a GPU has for chunks: by that a caller divides a large file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Capacity {
+    /// How many chunks it decodes at once. Half as many take as long.
+    pub chunks: usize,
+    /// The bytes of device memory that each of them takes while it is decoded, beside its packed bytes and its points.
+    pub bytes_of_chunk: u64,
+    /// The bytes of device memory that are free.
+    pub free: u64,
+    /// Whether it is the software device, which is much slower than the cores.
+    pub is_software: bool,
+}
+
+/// Returns what a GPU has for chunks; `None` for the CPU.
+///
+/// # Errors
+/// [`Error::Core`] for the device.
+pub fn capacity(device: &Device) -> Result<Option<Capacity>> {
+    gpu_core::on_device!(device, cpu => Ok(None), gpu => gpu::capacity(gpu).map(Some))
 }

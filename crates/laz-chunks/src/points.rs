@@ -26,6 +26,45 @@ pub struct Points {
     pub source: Option<Vec<u16>>,
 }
 
+impl Points {
+    /// Writes the points from number `first` on into records of this many bytes, as the point formats 6 to 10 have them.
+    /// Bytes of fields that were not decoded stay as they are.
+    ///
+    /// # Panics
+    /// Panics if there are fewer points than records, or if a record has fewer than 22 bytes.
+    pub fn fill_records(&self, first: usize, records: &mut [u8], bytes: usize) {
+        fn set<T: Copy, const N: usize>(
+            records: &mut [u8],
+            (bytes, at): (usize, usize),
+            column: &[T],
+            field: impl Fn(T) -> [u8; N],
+        ) {
+            for (record, &value) in records.chunks_exact_mut(bytes).zip(column) {
+                record[at..at + N].copy_from_slice(&field(value));
+            }
+        }
+        let all = first..first + records.len() / bytes;
+        set(records, (bytes, 0), &self.x[all.clone()], i32::to_le_bytes);
+        set(records, (bytes, 4), &self.y[all.clone()], i32::to_le_bytes);
+        set(records, (bytes, 8), &self.z[all.clone()], i32::to_le_bytes);
+        set(records, (bytes, 14), &self.returns[all.clone()], u8::to_le_bytes);
+        set(records, (bytes, 15), &self.flags[all.clone()], u8::to_le_bytes);
+        set(records, (bytes, 16), &self.class[all.clone()], u8::to_le_bytes);
+        if let Some(intensity) = &self.intensity {
+            set(records, (bytes, 12), &intensity[all.clone()], u16::to_le_bytes);
+        }
+        if let Some(user_data) = &self.user_data {
+            set(records, (bytes, 17), &user_data[all.clone()], u8::to_le_bytes);
+        }
+        if let Some(scan_angle) = &self.scan_angle {
+            set(records, (bytes, 18), &scan_angle[all.clone()], i16::to_le_bytes);
+        }
+        if let Some(source) = &self.source {
+            set(records, (bytes, 20), &source[all], u16::to_le_bytes);
+        }
+    }
+}
+
 /// What makes a coordinate of a whole number.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Transform {
@@ -38,6 +77,7 @@ pub struct Transform {
 impl Transform {
     /// The coordinate of a whole number: `along * scale + offset`, each operation rounded once.
     pub fn coordinate(&self, along: i32) -> f64 {
-        kernels_rs::laz::coordinate(along, self.scale, self.offset)
+        // As `kernels_rs::laz::coordinate`, which a build without a GPU does not have.
+        f64::from(along) * self.scale + self.offset
     }
 }

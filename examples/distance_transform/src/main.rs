@@ -56,9 +56,9 @@ fn run(args: &Args) -> Result<()> {
     };
     let opening = Opening::begin_with(args.run.device, move |device| load(device, &loaded));
     let mut stages = Stages::new(args.run.quiet);
-    let (device, (mut mask, mut rooms)) = opening.beside(&mut stages, "read", |progress| {
+    let (device, (mut mask, mut rooms)) = opening.beside(&mut stages, "read", |on| {
         let rooms = Rooms::begin(args, geo_io::mask_size(&args.mask))?;
-        progress.at("mask", 0.0)?;
+        on.progress.at("mask", 0.0)?;
         Ok((geo_io::read_mask(&args.mask, &args.sites.rule())?, rooms))
     })?;
     // Distances are not the heights that the mask may have.

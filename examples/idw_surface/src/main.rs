@@ -17,9 +17,9 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context, Error, Result, anyhow};
-use geo_io::Crs;
+use geo_io::{Crs, ReadOn};
 use gpu_core::parallel::{self, FINE};
-use gpu_core::{Bounds, Device, GridSpec, GridView, Progress, Shortest, host_memory};
+use gpu_core::{Bounds, Device, GridSpec, GridView, Shortest, host_memory};
 use idw::{Input, Points, ValueRange};
 use programs::args::{Format, PointArgs};
 use programs::cloud::{Cloud, on_ground};
@@ -57,7 +57,7 @@ fn run(args: &Args) -> Result<()> {
     let inputs = files.paths;
 
     let (device, cloud) =
-        opening.beside(&mut stages, "read", |progress| read(args, &inputs, within, progress))?;
+        opening.beside(&mut stages, "read", |on| read(args, &inputs, within, on))?;
     if inputs.is_empty() {
         report.line("input", format_args!("a sample of {} points", cloud.x.len()));
     }
@@ -126,18 +126,13 @@ fn run(args: &Args) -> Result<()> {
 }
 
 /// Reads the points, or makes a sample.
-fn read(
-    args: &Args,
-    inputs: &[PathBuf],
-    within: Option<Bounds>,
-    progress: &dyn Progress,
-) -> Result<Cloud> {
+fn read(args: &Args, inputs: &[PathBuf], within: Option<Bounds>, on: ReadOn) -> Result<Cloud> {
     if inputs.is_empty() {
         return Ok(sample::field(args.sample_points, args.seed));
     }
     let bounds = args.points.bounds.map(|extent| extent.0);
     // Where all points count, no bounds can leave any out.
-    Cloud::read(inputs, &args.points, within, progress)
+    Cloud::read(inputs, &args.points, within, on)
         .map_err(|error| on_ground(error, "--bounds", bounds))
 }
 

@@ -18,6 +18,7 @@ pages! {
     laz_chunks: "laz-chunks.md",
     nni_grid: "nni-grid.md",
     pba_voronoi: "pba-voronoi.md",
+    point_clouds: "point-clouds.md",
     quadtree_sort: "quadtree-sort.md",
     sphere_qtm: "sphere-qtm.md",
     terrain_grid: "terrain-grid.md",

@@ -25,7 +25,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
-use geo_io::{Crs, LasPoints, Output};
+use geo_io::{Crs, LasPoints, Output, ReadOn};
 use gpu_core::{Device, GridSpec, GridView, Points, Progress, Shortest};
 use nni_grid::{Method, Summary};
 use programs::cloud::Cloud;
@@ -82,8 +82,8 @@ fn run(args: &Args) -> Result<()> {
         inputs.push(path);
     }
     let wanted = extent::wanted(args, &asked, &inputs)?;
-    let (device, mut cloud) = opening.beside(&mut stages, "read", |progress| {
-        prepared(args, (&asked, &wanted, floor.as_ref()), &inputs, progress)
+    let (device, mut cloud) = opening.beside(&mut stages, "read", |on| {
+        prepared(args, (&asked, &wanted, floor.as_ref()), &inputs, on)
     })?;
     let crs = cloud.crs.clone();
     let crs = crs.as_ref();
@@ -139,9 +139,9 @@ fn prepared(
     args: &Args,
     (asked, wanted, floor): (&Asked, &Wanted, Option<&Floor>),
     inputs: &[PathBuf],
-    progress: &dyn Progress,
+    on: ReadOn,
 ) -> Result<Cloud> {
-    let mut cloud = read(args, inputs, wanted, progress).map_err(|error| asked.explained(error))?;
+    let mut cloud = read(args, inputs, wanted, on).map_err(|error| asked.explained(error))?;
     cloud.notes.extend(cloud.note_on_strays());
     cloud.crs = asked.crs(cloud.crs.take())?;
     if let Some(floor) = floor {
@@ -162,17 +162,11 @@ fn prepared(
 }
 
 /// Reads the points that count.
-fn read(
-    args: &Args,
-    inputs: &[PathBuf],
-    wanted: &Wanted,
-    progress: &dyn Progress,
-) -> Result<Cloud> {
+fn read(args: &Args, inputs: &[PathBuf], wanted: &Wanted, on: ReadOn) -> Result<Cloud> {
     let surface = &args.surface;
     let columns = args.points.columns.names().values(surface.further());
-    let read = |ground: Option<&dyn Ground>| {
-        Cloud::read_of(inputs, (&args.points, &columns), ground, progress)
-    };
+    let read =
+        |ground: Option<&dyn Ground>| Cloud::read_of(inputs, (&args.points, &columns), ground, on);
     let mut cloud = match wanted {
         Wanted::All => read(None),
         Wanted::AllNear(bounds) => {

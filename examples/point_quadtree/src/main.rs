@@ -50,10 +50,10 @@ fn run(args: &Args) -> Result<()> {
     let inputs = files.paths;
 
     let columns = args.tree.columns();
-    let (device, cloud) = opening.beside(&mut stages, "read", |p| {
+    let (device, cloud) = opening.beside(&mut stages, "read", |on| {
         let extent = args.tree.extent();
         let ground = extent.as_ref().map(|extent| extent as &dyn Ground);
-        Cloud::read_numbered(&inputs, (how, &columns), ground, p)
+        Cloud::read_numbered(&inputs, (how, &columns), ground, on)
             .map_err(|error| on_ground(values::named(error), "--bounds", extent))
     })?;
     for (path, tally) in inputs.iter().zip(&cloud.tallies) {

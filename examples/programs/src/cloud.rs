@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Error, Result, bail, ensure};
-use geo_io::{Crs, CsvColumns, Filter, MultiFileReader, PointCloud, Strays, Tally};
+use geo_io::{Crs, CsvColumns, Filter, MultiFileReader, PointCloud, ReadOn, Strays, Tally};
 use gpu_core::parallel::{self, FINE};
 use gpu_core::{Bounds, Progress, Shortest, ValueRange};
 
@@ -60,10 +60,10 @@ impl Cloud {
         paths: &[PathBuf],
         args: &PointArgs,
         bounds: Option<Bounds>,
-        progress: &dyn Progress,
+        on: ReadOn,
     ) -> Result<Self> {
         let ground = bounds.as_ref().map(|bounds| bounds as &dyn Ground);
-        Self::read_of(paths, (args, &args.columns.names()), ground, progress)
+        Self::read_of(paths, (args, &args.columns.names()), ground, on)
     }
 
     /// Reads like [`read`](Self::read), for a ground that need not be a rectangle, and columns that may have further
@@ -75,10 +75,10 @@ impl Cloud {
         paths: &[PathBuf],
         (args, columns): (&PointArgs, &CsvColumns),
         ground: Option<&dyn Ground>,
-        progress: &dyn Progress,
+        on: ReadOn,
     ) -> Result<Self> {
         let filter = args.filter(ground.map(Ground::bounds));
-        Self::read_by(paths, &filter, (args, columns), ground, progress)
+        Self::read_by(paths, &filter, (args, columns), ground, on)
     }
 
     /// Reads like [`read_of`](Self::read_of), with the number of each point.
@@ -89,10 +89,10 @@ impl Cloud {
         paths: &[PathBuf],
         (args, columns): (&PointArgs, &CsvColumns),
         ground: Option<&dyn Ground>,
-        progress: &dyn Progress,
+        on: ReadOn,
     ) -> Result<Self> {
         let filter = Filter { numbered: true, ..args.filter(ground.map(Ground::bounds)) };
-        Self::read_by(paths, &filter, (args, columns), ground, progress)
+        Self::read_by(paths, &filter, (args, columns), ground, on)
     }
 
     fn read_by(
@@ -100,14 +100,14 @@ impl Cloud {
         filter: &Filter,
         (args, columns): (&PointArgs, &CsvColumns),
         ground: Option<&dyn Ground>,
-        progress: &dyn Progress,
+        on: ReadOn,
     ) -> Result<Self> {
         let given = args.crs()?;
         let mut cloud = Self { numbers: filter.numbered.then(Vec::new), ..Self::default() };
         let mut absent = filter.classes.clone().unwrap_or_default();
         let mut shared = Shared::new(given);
         let mut left_out = Vec::new();
-        MultiFileReader::new(filter, columns).read(paths, progress, |path, part| {
+        MultiFileReader::new(filter, columns).read(paths, on, |path, part| {
             shared.take(path, part.crs.as_ref())?;
             if let Some(crs) = shared.crs().filter(|crs| crs.is_geographic()) {
                 require_on_globe(path, crs, Bounds::of(&part.x, &part.y))?;

@@ -3,13 +3,14 @@
 
 use std::ops::ControlFlow;
 use std::panic::resume_unwind;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 use std::time::Instant;
 
 use anyhow::Result;
+use geo_io::ReadOn;
 use gpu_core::{Device, DeviceChoice, Progress};
 
 use crate::stages::Stages;
@@ -21,6 +22,8 @@ type Load = Box<dyn FnOnce(&Device) + Send>;
 pub struct Opening {
     /// The device, what was done for it, and the seconds that it took.
     opened: JoinHandle<(gpu_core::Result<Device>, &'static str, f64)>,
+    /// The same device as soon as it is open, for a stage that runs at the same time; `None` if it cannot be opened.
+    early: Arc<OnceLock<Option<Device>>>,
     has_failed: Arc<AtomicBool>,
     /// A channel that tells whether the device will be needed.
     is_wanted: Sender<bool>,
@@ -44,10 +47,13 @@ impl Opening {
     fn new(choice: DeviceChoice, load: Option<Load>) -> Self {
         let has_failed = Arc::new(AtomicBool::new(false));
         let failed = Arc::clone(&has_failed);
+        let early = Arc::new(OnceLock::new());
+        let told = Told(Arc::clone(&early));
         let (is_wanted, wanted) = channel();
         let opened = std::thread::spawn(move || {
             let begin = Instant::now();
             let device = Device::open(choice);
+            told.tell(device.as_ref().ok().cloned());
             failed.store(device.is_err(), Ordering::Relaxed);
             let (mut what, mut seconds) = ("device opened", begin.elapsed().as_secs_f64());
             if let (Ok(device), Some(load)) = (&device, load)
@@ -62,26 +68,45 @@ impl Opening {
             }
             (device, what, seconds)
         });
-        Self { opened, has_failed, is_wanted }
+        Self { opened, early, has_failed, is_wanted }
     }
 
-    /// Runs a stage that needs no device while the device opens. If the device cannot be opened, the stage ends at its
-    /// next report of progress, with the device's error.
+    /// Runs a stage that can do without the device while the device opens. A stage that reads large point files may wait
+    /// for the device, and have their chunks decoded there. If the device cannot be opened, the stage ends at its next
+    /// report of progress, with the device's error.
     pub fn beside<T>(
         self,
         stages: &mut Stages,
         name: &'static str,
-        work: impl FnOnce(&dyn Progress) -> Result<T>,
+        work: impl FnOnce(ReadOn) -> Result<T>,
     ) -> Result<(Device, T)> {
-        let Self { opened, has_failed, is_wanted } = self;
+        let Self { opened, early, has_failed, is_wanted } = self;
+        let device = || early.wait().clone();
         let done = stages.run(name, |progress| {
-            work(&Watched { progress, has_failed: &has_failed, is_wanted: &is_wanted })
+            let watched = Watched { progress, has_failed: &has_failed, is_wanted: &is_wanted };
+            work(ReadOn::once_open(&device, &watched))
         });
         // The other thread reads the first message only, and may have ended: an error here means nothing.
         let _ = is_wanted.send(done.is_ok());
         let (device, what, seconds) = opened.join().unwrap_or_else(|panic| resume_unwind(panic));
         stages.note_beside(what, name, seconds);
         Ok((device?, done?))
+    }
+}
+
+/// Tells of a device that was opened, and however opening ends, that it has ended.
+struct Told(Arc<OnceLock<Option<Device>>>);
+
+impl Told {
+    fn tell(&self, device: Option<Device>) {
+        // It is told once: where that fails, somebody knows already.
+        let _ = self.0.set(device);
+    }
+}
+
+impl Drop for Told {
+    fn drop(&mut self) {
+        self.tell(None);
     }
 }
 
@@ -111,9 +136,9 @@ mod tests {
     fn a_device_that_is_not_there_ends_the_stage_and_is_the_error() {
         let opening = Opening::begin(DeviceChoice::Cuda(4096));
         let mut reports = 0;
-        let outcome = opening.beside(&mut Stages::new(true), "read", |progress| {
+        let outcome = opening.beside(&mut Stages::new(true), "read", |on| {
             loop {
-                progress.at("points", 0.5)?;
+                on.progress.at("points", 0.5)?;
                 reports += 1;
             }
             #[expect(unreachable_code, reason = "the type of what it would give")]
@@ -124,6 +149,22 @@ mod tests {
     }
 
     #[test]
+    fn a_stage_gets_the_device_that_is_opened_meanwhile_or_none() {
+        for (choice, is_there) in [(DeviceChoice::Cpu, true), (DeviceChoice::Cuda(4096), false)] {
+            let opening = Opening::begin(choice);
+            assert_eq!(opening.early.wait().is_some(), is_there);
+        }
+        // A thread that panics tells that there is none.
+        let early = Arc::new(OnceLock::new());
+        let told = Told(Arc::clone(&early));
+        let opened = std::thread::spawn(move || {
+            let _told = told;
+            panic!("as a driver may")
+        });
+        assert!(early.wait().is_none() && opened.join().is_err());
+    }
+
+    #[test]
     fn kernels_are_loaded_for_a_stage_that_reports_and_for_no_other() {
         let loads = |reports: bool, succeeds: bool| {
             let (is_wanted, wanted) = channel();
@@ -131,11 +172,12 @@ mod tests {
                 Ok(true) => (Ok(Device::Cpu), "loaded", 0.0),
                 _ => (Ok(Device::Cpu), "not loaded", 0.0),
             });
-            let opening = Opening { opened, has_failed: Arc::default(), is_wanted };
+            let (early, has_failed) = (Arc::default(), Arc::default());
+            let opening = Opening { opened, early, has_failed, is_wanted };
             let mut stages = Stages::new(true);
-            let _ = opening.beside(&mut stages, "read", |progress| -> Result<()> {
+            let _ = opening.beside(&mut stages, "read", |on| -> Result<()> {
                 if reports {
-                    progress.at("points", 0.0)?;
+                    on.progress.at("points", 0.0)?;
                 }
                 anyhow::ensure!(succeeds, "no such file");
                 Ok(())
@@ -149,7 +191,7 @@ mod tests {
     #[test]
     fn a_stage_that_fails_is_the_error_of_a_device_that_is_there() {
         let opening = Opening::begin(DeviceChoice::Cpu);
-        let fails = |_: &dyn Progress| -> Result<()> { anyhow::bail!("no such file") };
+        let fails = |_: ReadOn| -> Result<()> { anyhow::bail!("no such file") };
         let error = opening.beside(&mut Stages::new(true), "read", fails).map(drop).unwrap_err();
         assert_eq!(error.to_string(), "no such file");
     }

@@ -12,7 +12,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
-use geo_io::{ColumnType, Crs, Filter, Output, Properties, Shape};
+use geo_io::{ColumnType, Crs, Filter, Output, Properties, ReadOn, Shape};
 use gpu_core::{Points, Progress, host_memory};
 use programs::args::ending;
 use programs::opening::Opening;
@@ -38,7 +38,7 @@ fn run(args: &Args) -> Result<()> {
     let opening = Opening::begin(args.run.device);
     let (mut stages, mut report) = (Stages::new(args.run.quiet), Report::default());
     let (device, sites) =
-        opening.beside(&mut stages, "read", |p| Sites::read(args, &mut report, p))?;
+        opening.beside(&mut stages, "read", |on| Sites::read(args, &mut report, on))?;
     report.device(&device, args.run.device);
     let params = args.params()?;
     let diagram = stages.run("voronoi", |p| match &sites.shapes {
@@ -81,7 +81,7 @@ struct Sites {
 }
 
 impl Sites {
-    fn read(args: &Args, report: &mut Report, progress: &dyn Progress) -> Result<Self> {
+    fn read(args: &Args, report: &mut Report, on: ReadOn) -> Result<Self> {
         let latitude = args.kind.latitude();
         let Some(path) = &args.sites else {
             let sites = Self::sample(args.sample_sites, args.seed, latitude);
@@ -94,7 +94,7 @@ impl Sites {
         let columns = args.columns.names();
         // Every row is a site, whatever a column of classes says: a site's number is its row.
         let all = Filter { classes: Some((0..=255).collect()), ..Filter::default() };
-        let cloud = geo_io::read_points(path, &all, &columns, progress);
+        let cloud = geo_io::read_points(path, &all, &columns, on);
         let cloud = cloud.map_err(|error| match error {
             geo_io::Error::UnknownEnding { path, known } => anyhow!(
                 "{}: unknown file ending, use one of {known}, .geojson, .json",

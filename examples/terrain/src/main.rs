@@ -52,17 +52,17 @@ fn run(args: &Args) -> Result<()> {
         names.iter().filter_map(|&name| args.method.params(name)).collect();
     let opening = Opening::begin_with(args.run.device, move |device| load(device, &wanted));
     let mut stages = Stages::new(args.run.quiet);
-    let (device, (dem, drawing)) = opening.beside(&mut stages, "read", |progress| {
+    let (device, (dem, drawing)) = opening.beside(&mut stages, "read", |on| {
         let mut dem = Dem::open(&args.dem, args.place.cell_size)?;
         dem.require_lengths(names.iter().copied())?;
         dem.require_north_up(names.iter().copied())?;
-        progress.at("heights", 0.0)?;
+        on.progress.at("heights", 0.0)?;
         let (width, height) = dem.size();
         let is_small = width * height <= KEPT / size_of::<f32>();
         if args.needs_all() || (is_small && args.passes() > 1) {
-            dem.read_all(progress)?;
+            dem.read_all(on.progress)?;
         }
-        let drawing = args.drawing.of(&dem, &names, progress)?;
+        let drawing = args.drawing.of(&dem, &names, on.progress)?;
         Ok((dem, drawing))
     })?;
 

@@ -15,6 +15,11 @@ pub(crate) struct Chunk {
     pub square: Option<Bounds>,
 }
 
+/// The points of some chunks.
+pub(crate) fn points_of(chunks: &[Chunk]) -> u64 {
+    chunks.iter().map(|chunk| chunk.points).sum()
+}
+
 /// Whether bounds hold a place, edges included.
 pub(crate) fn holds(b: &Bounds, x: f64, y: f64) -> bool {
     x >= b.min_x && x <= b.max_x && y >= b.min_y && y <= b.max_y

@@ -14,6 +14,7 @@ use std::time::Duration;
 use gpu_core::Progress;
 
 use crate::points::read::read;
+use crate::points::read_on::{ReadOn, Unpacking};
 use crate::points::{Keep, report};
 use crate::{CsvColumns, Error, Filter, PointCloud, Result};
 
@@ -57,17 +58,18 @@ impl<'a> MultiFileReader<'a> {
     /// - The errors of `take`.
     /// - [`Error::Malformed`]: a point lies outside of its header's bounds. Only
     ///   [`within_headers`](Self::within_headers) checks that.
-    pub fn read<E: From<Error>>(
+    pub fn read<'on, E: From<Error>>(
         &self,
         paths: &[PathBuf],
-        progress: &dyn Progress,
+        on: impl Into<ReadOn<'on>>,
         mut take: impl FnMut(&Path, PointCloud) -> Result<(), E>,
     ) -> Result<(), E> {
+        let on = on.into();
         let threads = self.at_once.min(paths.len());
         if threads < 2 {
             return paths.iter().try_for_each(|path| {
                 let keep = Keep::All { at_once: 1, is_checked: self.is_checked };
-                take(path, read(path, self.filter, self.columns, progress, keep)?)
+                take(path, read(path, self.filter, self.columns, on, keep)?)
             });
         }
         let queue = Queue::new(threads, paths.len());
@@ -75,21 +77,28 @@ impl<'a> MultiFileReader<'a> {
             let _stops = Stops { queue: &queue, in_panic_alone: false };
             let (clouds, to_take) = channel();
             for _ in 0..threads {
-                let (queue, clouds) = (&queue, clouds.clone());
-                scope.spawn(move || self.read_files(paths, queue, &clouds));
+                let (queue, clouds, unpacking) = (&queue, clouds.clone(), on.unpacking);
+                scope.spawn(move || self.read_files(paths, unpacking, queue, &clouds));
             }
             drop(clouds);
-            queue.take_all(paths, &to_take, progress, &mut take)
+            queue.take_all(paths, &to_take, on.progress, &mut take)
         })
     }
 
     /// A thread that reads.
-    fn read_files(&self, paths: &[PathBuf], queue: &Queue, clouds: &Sender<Numbered>) {
+    fn read_files(
+        &self,
+        paths: &[PathBuf],
+        unpacking: Unpacking,
+        queue: &Queue,
+        clouds: &Sender<Numbered>,
+    ) {
         let _stops = Stops { queue, in_panic_alone: true };
         while let Some(number) = queue.next() {
             let keep = Keep::All { at_once: queue.at_once, is_checked: self.is_checked };
             let watch = Watch { queue, number };
-            let cloud = read(&paths[number], self.filter, self.columns, &watch, keep);
+            let on = unpacking.reports_to(&watch);
+            let cloud = read(&paths[number], self.filter, self.columns, on, keep);
             if clouds.send((number, cloud)).is_err() {
                 return;
             }
@@ -215,6 +224,8 @@ impl Progress for Watch<'_> {
 mod tests {
     use std::cell::Cell;
 
+    use gpu_core::Device;
+
     use super::*;
     use crate::{LasPoints, write_las};
 
@@ -304,7 +315,11 @@ mod tests {
                 ControlFlow::Break(())
             }
         }
-        let result = MultiFileReader::new(&filter, &columns).read(&paths[..4], &Ended, take);
+        let result = MultiFileReader::new(&filter, &columns).read(
+            &paths[..4],
+            Device::Cpu.with_progress(&Ended),
+            take,
+        );
         assert!(matches!(result, Err(Error::Cancelled)));
     }
 

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use gpu_core::Progress;
 
+use super::read_on::ReadOn;
 use super::{Filter, Header, Keep, PointCloud, Tally, csv, ending, features, las};
 use crate::input::{is_las, is_url};
 use crate::tables::Kind;
@@ -27,8 +28,10 @@ use crate::{CsvColumns, Error, Result, stream};
 /// there.
 ///
 /// `columns` names the columns of a table, and further values of each point. In a LAS file, these are its fields
-/// ([`LasField`](crate::LasField)); the reader decodes only the named fields. It reports the share of the file read to
-/// `progress`. A file without points gives an empty cloud.
+/// ([`LasField`](crate::LasField)); the reader decodes only the named fields. A file without points gives an empty cloud.
+///
+/// `on` is a progress, to which the reader reports the share of the file read, a device, or both ([`ReadOn`]). A GPU
+/// decodes the chunks of large LAZ files.
 ///
 /// ```
 /// use geo_io::{CsvColumns, Filter, read_points};
@@ -50,20 +53,22 @@ use crate::{CsvColumns, Error, Result, stream};
 /// - [`Error::NotBuilt`]: the format needs a feature of this crate.
 /// - [`Error::NoAttribute`]: a table lacks an attribute that the filter needs.
 /// - [`Error::NoField`] and [`Error::NoColumn`]: a file lacks values that `columns` names.
-/// - [`Error::Cancelled`]: `progress` ended the call.
+/// - [`Error::Cancelled`]: the progress ended the call.
 /// - Any other error of the file.
-pub fn read_points(
+pub fn read_points<'on>(
     path: &Path,
     filter: &Filter,
     columns: &CsvColumns,
-    progress: &dyn Progress,
+    on: impl Into<ReadOn<'on>>,
 ) -> Result<PointCloud> {
-    read(path, filter, columns, progress, Keep::All { at_once: 1, is_checked: false })
+    read(path, filter, columns, on.into(), Keep::All { at_once: 1, is_checked: false })
 }
 
 /// Reads a point file as [`read_points`] does, but passes points on as they come. Use it for files that memory does not
 /// hold. `take` gets the kept points among at most `most` points, in the order of the file, and never an empty cloud.
 /// Returns how many points were read, kept and dropped.
+///
+/// The cores decode all chunks: a GPU would need more points at once than `most` allows.
 ///
 /// Memory: about 60 bytes for each of `most` points, and 16 more for each further value; the same again for a chunk of
 /// a LAZ file.
@@ -97,7 +102,7 @@ pub fn read_batches(
     progress: &dyn Progress,
     take: &mut dyn FnMut(&PointCloud) -> Result<()>,
 ) -> Result<Tally> {
-    read(path, filter, columns, progress, Keep::Batches { most: most.max(1), take })
+    read(path, filter, columns, progress.into(), Keep::Batches { most: most.max(1), take })
         .map(|cloud| cloud.tally)
 }
 
@@ -105,11 +110,12 @@ pub(crate) fn read(
     path: &Path,
     filter: &Filter,
     columns: &CsvColumns,
-    progress: &dyn Progress,
+    on: ReadOn,
     keep: Keep,
 ) -> Result<PointCloud> {
+    let progress = on.progress;
     let read = match Format::of(path)? {
-        Format::Las => las::read(path, filter, &columns.values, progress, keep),
+        Format::Las => las::read(path, filter, &columns.values, on, keep),
         Format::Table => csv::read(path, filter, columns, progress, keep),
         Format::Features(kind) => features::read(path, kind, filter, columns, progress, keep),
     };

@@ -107,7 +107,7 @@ fn laz_vlr() -> laz::LazVlr {
 }
 
 /// A variable length record.
-fn vlr(user: &str, id: u16, data: &[u8]) -> Vec<u8> {
+pub(crate) fn vlr(user: &str, id: u16, data: &[u8]) -> Vec<u8> {
     let mut bytes = vec![0; 54];
     bytes[2..2 + user.len()].copy_from_slice(user.as_bytes());
     bytes[18..20].copy_from_slice(&id.to_le_bytes());
@@ -161,7 +161,7 @@ fn pages(nodes: &[Node], places: &[(u64, u64)], first: u64) -> (Vec<u8>, u64) {
 }
 
 /// The header of a COPC of this many points, which begin at one place; an extended record stands at another.
-fn copc_header(points: usize, start: usize, extended_at: u64) -> Vec<u8> {
+pub(crate) fn copc_header(points: usize, start: usize, extended_at: u64) -> Vec<u8> {
     let mut header = vec![0; 375];
     header[..4].copy_from_slice(b"LASF");
     header[24..26].copy_from_slice(&[1, 4]);
@@ -210,7 +210,7 @@ pub(crate) fn write_copc(path: &Path, nodes: &[Node]) -> Vec<(u64, u64)> {
     places
 }
 
-fn copc() -> (tempfile::TempDir, PathBuf, Vec<(u64, u64)>) {
+pub(crate) fn copc() -> (tempfile::TempDir, PathBuf, Vec<(u64, u64)>) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("tree.copc.laz");
     let quadrant = |x: i32, y: i32| -> Node {

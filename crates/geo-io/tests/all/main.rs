@@ -16,6 +16,7 @@ mod las;
 mod las_fields;
 mod meshes;
 mod odd_las;
+mod on_device;
 mod pipes;
 mod places;
 mod rasters;

@@ -1,6 +1,7 @@
 //! Chunks that no encoder wrote: an error on every device, or points, but no crash and no end that never comes.
 
-use laz_chunks::{Error, Fields, PackedChunks, decode};
+use gpu_core::Device;
+use laz_chunks::{Error, Fields, PackedChunks, capacity, decode, decode_each};
 use proptest::prelude::*;
 
 use crate::decoded::{ALL, Random, packed, survey};
@@ -46,9 +47,27 @@ fn layers_that_end_early_are_damaged() {
     let mut damaged = PackedChunks::new(chunks.vlr(), Fields::default()).unwrap();
     damaged.push(chunks.chunks().next().unwrap()).unwrap();
     damaged.push(&bytes).unwrap();
+    damaged.push(chunks.chunks().next().unwrap()).unwrap();
+    let whole = decode(&Device::Cpu, &chunks).unwrap();
     for device in testing::devices() {
         let error = decode(&device, &damaged).map(|points| points.x.len());
         assert!(matches!(error, Err(Error::Damaged { chunk: 1, .. })), "{error:?}");
+        // The chunks around it are decoded.
+        let (points, errors) = decode_each(&device, &damaged).unwrap();
+        assert_eq!(errors, [error.unwrap_err()]);
+        assert!(points.x[..600] == whole.x && points.z[1_200..] == whole.z);
+    }
+}
+
+#[test]
+fn a_device_tells_what_it_has_for_chunks() {
+    for device in testing::devices() {
+        let capacity = capacity(&device).unwrap();
+        assert_eq!(capacity.is_none(), matches!(device, Device::Cpu));
+        if let Some(capacity) = capacity {
+            assert!(capacity.chunks >= 16 && capacity.bytes_of_chunk > 1 << 20, "{capacity:?}");
+            assert!(capacity.free > capacity.bytes_of_chunk, "{capacity:?}");
+        }
     }
 }
 

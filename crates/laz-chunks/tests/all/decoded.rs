@@ -107,6 +107,21 @@ fn check(points: &[Point], chunk: u32, fields: Fields, what: &str) {
         let first = (0..points.len()).find(differ);
         assert_eq!(first, None, "{what} on {device:?}: x");
         assert!(found == expected, "{what} on {device:?}");
+        // Back into records, of two points at a time, with bytes behind them that stay.
+        for (first, points) in points.chunks_exact(2).enumerate() {
+            let mut records = [0x5A; 2 * (RECORD + 3)];
+            found.fill_records(2 * first, &mut records, RECORD + 3);
+            for (found, point) in records.chunks_exact(RECORD + 3).zip(points) {
+                let Fields { intensity, scan_angle, user_data, source } = fields;
+                let mut expected = [0x5A; RECORD + 3];
+                expected[..22].copy_from_slice(&point.record()[..22]);
+                let unwanted = [(intensity, 12..14), (user_data, 17..18), (scan_angle, 18..20)];
+                for (is_wanted, place) in unwanted.into_iter().chain([(source, 20..22)]) {
+                    expected[place].iter_mut().filter(|_| !is_wanted).for_each(|byte| *byte = 0x5A);
+                }
+                assert_eq!(found, expected, "{what} on {device:?}");
+            }
+        }
     }
 }
 

@@ -222,7 +222,7 @@ fn require_kept(
         }
         read?;
     }
-    Cloud::read_of(paths, (points, columns), None, &Silent).map(drop)
+    Cloud::read_of(paths, (points, columns), None, (&Silent).into()).map(drop)
 }
 
 /// Gives all points of an input to `take`, some at a time. A header counts noise and every class, and so does this.

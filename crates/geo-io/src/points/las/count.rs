@@ -3,11 +3,11 @@
 
 use std::io::{self, Read, Seek, SeekFrom};
 
-use crate::points::chunk::{holds, spread};
+use crate::points::chunk::{holds, points_of, spread};
 use ::laz::LazVlr;
 
 use super::LasFile;
-use super::chunks::{Table, is_layered, points_of};
+use super::chunks::Table;
 
 /// Places of an uncompressed file that are sampled to judge a header's bounds.
 const SAMPLE: u64 = 64;
@@ -113,10 +113,7 @@ impl LasFile {
                 if self.size < start + 8 + self.layout.record as u64 {
                     return Ok(Count { points: 0, note: None });
                 }
-                let found = match is_layered(laz) {
-                    true => self.layered_chunks(laz, u64::MAX).map_err(|e| e.to_string())?,
-                    false => vec![],
-                };
+                let found = self.layered_chunks(laz, u64::MAX).map_err(|e| e.to_string())?;
                 let found = points_of(&found);
                 return if found > 0 { believed(found) } else { Err(nowhere((1, None))) };
             }

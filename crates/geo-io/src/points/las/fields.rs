@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use ::laz::DecompressionSelection;
+use laz_chunks::Fields;
 
 use crate::{Error, Result};
 
@@ -185,4 +186,24 @@ pub(super) fn selection(taken: &[Taken]) -> DecompressionSelection {
     let all = DecompressionSelection::base();
     let all = all.decompress_z().decompress_classification().decompress_flags();
     taken.iter().fold(all, |all, taken| taken.field.selected(all))
+}
+
+/// Returns what a GPU decodes for the taken fields; `None` if it does not decode one of them.
+pub(super) fn decoded_on_device(taken: &[Taken]) -> Option<Fields> {
+    let mut fields = Fields::default();
+    for taken in taken {
+        match taken.field {
+            LasField::Return | LasField::Returns | LasField::Class => {}
+            LasField::Intensity => fields.intensity = true,
+            LasField::ScanAngle => fields.scan_angle = true,
+            LasField::UserData => fields.user_data = true,
+            LasField::Source => fields.source = true,
+            LasField::GpsTime
+            | LasField::Red
+            | LasField::Green
+            | LasField::Blue
+            | LasField::Infrared => return None,
+        }
+    }
+    Some(fields)
 }

@@ -17,6 +17,7 @@
 mod chunks;
 mod count;
 mod fields;
+mod on_device;
 mod one_by_one;
 mod packed;
 mod records;
@@ -29,12 +30,14 @@ use std::path::Path;
 
 use ::las::{Builder, raw};
 use ::laz::LazVlr;
-use gpu_core::{Bounds, Progress, Shortest};
+use gpu_core::{Bounds, Shortest};
+use laz_chunks::layout;
 
 use crate::error::unwinding;
 use crate::points::Keep;
-use crate::points::chunk::{Chunk, holds};
+use crate::points::chunk::{Chunk, holds, points_of};
 use crate::points::copc::Info;
+use crate::points::read_on::ReadOn;
 use crate::source::Source;
 use crate::{Error, Filter, Header, PointCloud, Result};
 use chunks::Table;
@@ -70,11 +73,11 @@ pub(crate) fn read(
     path: &Path,
     filter: &Filter,
     values: &[String],
-    progress: &dyn Progress,
+    on: ReadOn,
     keep: Keep,
 ) -> Result<PointCloud> {
     let mut file = LasFile::open(path)?;
-    let read = file.read_kept(path, filter, values, progress, keep);
+    let read = file.read_kept(path, filter, values, on, keep);
     match (read, file.file.failure()) {
         (Err(Error::Cancelled), _) => Err(Error::Cancelled),
         (_, Some(reason)) => Err(Error::read(path, reason)),
@@ -235,11 +238,8 @@ impl LasFile {
     /// The chunks that hold the points: by the chunk table, or where chunks are layered and state their lengths, without.
     fn chunks(&self, laz: &LazVlr, notes: &mut Vec<String>) -> Result<Vec<Chunk>, String> {
         self.chunks_of_table().or_else(|reason| {
-            let found = match chunks::is_layered(laz) {
-                true => self.layered_chunks(laz, self.points).unwrap_or_default(),
-                false => vec![],
-            };
-            if found.is_empty() || chunks::points_of(&found) != self.points {
+            let found = self.layered_chunks(laz, self.points).unwrap_or_default();
+            if found.is_empty() || points_of(&found) != self.points {
                 return Err(reason);
             }
             notes.push(format!("its chunks were found one after the other: {reason}"));
@@ -269,7 +269,7 @@ impl LasFile {
         path: &Path,
         filter: &Filter,
         values: &[String],
-        progress: &dyn Progress,
+        on: ReadOn,
         mut keep: Keep,
     ) -> Result<PointCloud> {
         self.layout.taken = Taken::of(path, values, self.layout.format)?;
@@ -288,13 +288,13 @@ impl LasFile {
                         .to_owned(),
                 );
             }
-            self.read_points(path, filter, progress, (&mut cloud, &mut keep))?;
+            self.read_points(path, filter, on, (&mut cloud, &mut keep))?;
             cloud.bounds = cloud.bounds.filter(|_| cloud.strays.points == 0);
             return Ok(cloud);
         }
         let begun = cloud.clone();
         if self.is_small() && keep.is_whole() && !self.file.is_remote() {
-            match self.read_points(path, filter, progress, (&mut cloud, &mut keep)) {
+            match self.read_points(path, filter, on, (&mut cloud, &mut keep)) {
                 Ok(()) => return Ok(cloud),
                 Err(Error::Cancelled) => return Err(Error::Cancelled),
                 // Damage outside of the bounds does not matter.
@@ -312,20 +312,18 @@ impl LasFile {
         &self,
         path: &Path,
         filter: &Filter,
-        progress: &dyn Progress,
+        on: ReadOn,
         (cloud, keep): (&mut PointCloud, &mut Keep),
     ) -> Result<()> {
         match &self.laz {
-            Some(laz) if self.points > 0 => {
-                self.read_laz(path, laz, filter, progress, (cloud, keep))
-            }
+            Some(laz) if self.points > 0 => self.read_laz(path, laz, filter, on, (cloud, keep)),
             _ => {
                 self.require_records(path)?;
                 let mut source = self.at_points(AHEAD).map_err(|e| Error::read(path, e))?;
                 let decode = move |out: &mut [u8]| source.read_exact(out);
                 let batch = keep.batch(usual_batch());
                 let to = (cloud, keep, &mut Decoded::behind(None));
-                self.read_all(path, Box::new(decode), batch, filter, progress, to)
+                self.read_all(path, Box::new(decode), batch, filter, on.progress, to)
             }
         }
     }
@@ -394,14 +392,14 @@ impl LasFile {
         path: &Path,
         laz: &LazVlr,
         filter: &Filter,
-        progress: &dyn Progress,
+        on: ReadOn,
         (cloud, keep): (&mut PointCloud, &mut Keep),
     ) -> Result<()> {
         let mut decoded = Decoded::behind(None);
         if let Some(chunks) = self.chunks_within(filter, &mut cloud.notes) {
             let begun = cloud.clone();
             let to = (&mut *cloud, &mut *keep, &mut decoded);
-            let read = chunks::read((self, path), laz, &chunks, filter, progress, to)?;
+            let read = chunks::read((self, path), laz, &chunks, filter, on, to)?;
             let Err(reason) = read else { return Ok(()) };
             // What was handed on cannot be called back.
             if keep.is_by_batches() {
@@ -417,7 +415,7 @@ impl LasFile {
             Ok(chunks) => {
                 let begun = cloud.clone();
                 let to = (&mut *cloud, &mut *keep, &mut decoded);
-                let read = chunks::read((self, path), laz, &chunks, filter, progress, to)?;
+                let read = chunks::read((self, path), laz, &chunks, filter, on, to)?;
                 let Err(reason) = read else { return Ok(()) };
                 // What was handed on cannot be called back.
                 decoded = match keep.is_by_batches() {
@@ -444,28 +442,38 @@ impl LasFile {
         };
         let decode = decode.map_err(|e| Error::malformed(path, e))?;
         let to = (cloud, keep, &mut decoded);
-        self.read_all(path, decode, 1, filter, progress, to).map_err(judged)
+        self.read_all(path, decode, 1, filter, on.progress, to).map_err(judged)
     }
 
-    /// Takes what was kept of a chunk that begins with the point of a number, and hands it on where it is to be.
-    fn hand_on_part(
+    /// Takes what was kept of chunks, each with the number of its first point, and hands it on where it is to be.
+    fn hand_on_parts(
         &self,
-        (path, part, first): (&Path, &PointCloud, u64),
+        (path, parts): (&Path, &[(PointCloud, u64)]),
         (cloud, keep): (&mut PointCloud, &mut Keep),
         is_last: bool,
     ) -> Result<()> {
-        cloud.tally += part.tally;
-        cloud.strays.add(&part.strays);
-        let mut at: usize = 0;
-        loop {
-            let end = part.len().min(at.saturating_add(keep.room(cloud)));
-            cloud.append(path, (part, first), at..end)?;
-            at = end;
-            self.hand_on((cloud, keep), path, is_last && at == part.len())?;
-            if at == part.len() {
-                return Ok(());
+        for (part, _) in parts {
+            cloud.tally += part.tally;
+            cloud.strays.add(&part.strays);
+        }
+        if !keep.is_by_batches() {
+            cloud.append_all(path, parts)?;
+            return self.hand_on((cloud, keep), path, is_last);
+        }
+        for (i, (part, first)) in parts.iter().enumerate() {
+            let is_last = is_last && i + 1 == parts.len();
+            let mut at: usize = 0;
+            loop {
+                let end = part.len().min(at.saturating_add(keep.room(cloud)));
+                cloud.append(path, (part, *first), at..end)?;
+                at = end;
+                self.hand_on((cloud, keep), path, is_last && at == part.len())?;
+                if at == part.len() {
+                    break;
+                }
             }
         }
+        Ok(())
     }
 
     /// Hands on what was kept, where it is to be. Whoever gets a part relies on the header's bounds for the whole: so
@@ -499,7 +507,7 @@ impl LasFile {
                 let none = Filter { classes: Some(Vec::new()), ..Filter::default() };
                 let mut cloud = PointCloud::of_las(0, 0, &none);
                 let mut keep = Keep::All { at_once: 1, is_checked: false };
-                self.read_points(path, &none, &gpu_core::Silent, (&mut cloud, &mut keep))?;
+                self.read_points(path, &none, (&gpu_core::Silent).into(), (&mut cloud, &mut keep))?;
                 notes = cloud.notes;
             }
             Some(_) => {}
@@ -517,11 +525,11 @@ impl LasFile {
     /// Returns the chunks of a file whose chunks are layered, and refuses the file if it ends before the last of them.
     /// It does without the chunk table. Returns `None` if only a decoder can tell where chunks end.
     fn require_chunks(&self, path: &Path, laz: &LazVlr) -> Result<Option<Vec<Chunk>>> {
-        if !chunks::is_layered(laz) {
+        if layout::layers(laz).is_none() {
             return Ok(None);
         }
         let chunks = self.layered_chunks(laz, self.points).map_err(|e| Error::read(path, e))?;
-        let found = chunks::points_of(&chunks);
+        let found = points_of(&chunks);
         if found < self.points { Err(self.truncated(path, found)) } else { Ok(Some(chunks)) }
     }
 

@@ -6,8 +6,9 @@ use std::path::Path;
 
 use ::laz::{LasZipDecompressor, LazVlr};
 use gpu_core::Progress;
+use laz_chunks::layout::{self, Head};
 
-use super::chunks::{check_table, layers, record_decoder};
+use super::chunks::record_decoder;
 use super::fields::selection;
 use super::{AHEAD, BATCH, BATCH_BYTES, LasFile};
 use crate::error::unwinding;
@@ -103,26 +104,27 @@ impl LasFile {
         report(progress, done, self.points)
     }
 
-    /// The whole chunks of a file whose chunks are layered, from the first on, until they have enough points.
+    /// The whole chunks of a file whose chunks are layered, from the first on, until they have enough points; none of
+    /// another file.
     ///
     /// A layered chunk is its first record, its number of points, the lengths of its layers, and the layers. The
     /// decoder allocates up to 4 GB a layer by these lengths, before it checks that the file has as much. So they are
     /// compared with the file's length first.
     pub(super) fn layered_chunks(&self, vlr: &LazVlr, most: u64) -> io::Result<Vec<Chunk>> {
-        let mut head = vec![0; 4 * (1 + layers(vlr))];
+        let Some(layers) = layout::layers(vlr) else { return Ok(Vec::new()) };
+        let mut head = vec![0; Head::len(layers)];
         let mut source = self.file.try_clone()?;
         let mut offset = u64::from(self.raw.offset_to_point_data) + 8;
         let (mut chunks, mut points) = (Vec::new(), 0);
         while points < most {
-            let layers_start = offset + self.layout.record as u64 + head.len() as u64;
-            if layers_start > self.size {
+            let start = offset + self.layout.record as u64;
+            if start + head.len() as u64 > self.size {
                 break;
             }
-            source.seek(SeekFrom::Start(offset + self.layout.record as u64))?;
+            source.seek(SeekFrom::Start(start))?;
             source.read_exact(&mut head)?;
-            let mut words = head.as_chunks().0.iter().map(|&b| u64::from(u32::from_le_bytes(b)));
-            let count = words.next().unwrap_or(0);
-            let end = layers_start + words.sum::<u64>();
+            let Some(head) = Head::of(&head, layers) else { break };
+            let (count, end) = (head.points().into(), start + head.bytes());
             if count == 0 || end > self.size {
                 break;
             }
@@ -136,10 +138,12 @@ impl LasFile {
 /// Decodes from the first point on, without a chunk table where the compression allows that.
 pub(super) fn point_by_point(las: &LasFile, vlr: &LazVlr) -> Result<Decoder, String> {
     let needs_table = vlr.uses_variable_size_chunks();
+    let mut source = las.at_points(AHEAD).map_err(|e| e.to_string())?;
     if needs_table {
-        check_table(las, vlr)?;
+        let start = las.raw.offset_to_point_data.into();
+        layout::check_table(&mut source, vlr, start, las.size)?;
+        source.seek(SeekFrom::Start(start)).map_err(|e| e.to_string())?;
     }
-    let source = las.at_points(AHEAD).map_err(|e| e.to_string())?;
     let source = Forward { source, seeks: needs_table };
     let vlr = vlr.clone();
     let fields = selection(&las.layout.taken);
@@ -155,7 +159,7 @@ pub(super) fn chunk_by_chunk(
     vlr: &LazVlr,
     chunks: Vec<Chunk>,
 ) -> Result<Decoder, String> {
-    let mut source = las.file.try_clone().map_err(|e| e.to_string())?;
+    let source = las.file.try_clone().map_err(|e| e.to_string())?;
     let (vlr, record, fields) = (vlr.clone(), las.layout.record, selection(&las.layout.taken));
     let mut chunks = chunks.into_iter();
     let (mut records, mut left) = (None, 0);

@@ -14,7 +14,7 @@ const GAP: u64 = 1 << 16;
 
 /// The bytes of some chunks of a file.
 pub(super) struct Packed {
-    source: Mutex<Source>,
+    source: Source,
     /// Empty for a file of this machine.
     requests: Vec<Request>,
 }
@@ -37,25 +37,19 @@ impl Packed {
     /// Prepares to read some chunks. Each chunk can be taken once.
     pub fn new(source: Source, chunks: &[Chunk]) -> Self {
         let requests = if source.is_remote() { requests(chunks) } else { Vec::new() };
-        Self { source: Mutex::new(source), requests }
+        Self { source, requests }
     }
 
     /// Returns the bytes of a chunk. The first chunk of a request waits for its answer, and so do the others.
     pub fn of(&self, chunk: &Chunk) -> io::Result<Vec<u8>> {
         let at = self.requests.partition_point(|request| request.end <= chunk.offset);
         let Some(request) = self.requests.get(at) else {
-            let mut source = self.source.lock().unwrap_or_else(PoisonError::into_inner);
-            return source.read_at(chunk.offset, chunk.bytes);
+            return self.source.read_at(chunk.offset, chunk.bytes);
         };
         let mut state = request.state.lock().unwrap_or_else(PoisonError::into_inner);
         let bytes = match state.bytes.take() {
             Some(bytes) => bytes,
-            None => {
-                // Other requests go on meanwhile.
-                let source = self.source.lock().unwrap_or_else(PoisonError::into_inner);
-                let source = source.try_clone();
-                source?.read_at(request.start, request.end - request.start)?
-            }
+            None => self.source.read_at(request.start, request.end - request.start)?,
         };
         let from = chunk.offset.checked_sub(request.start).map(|from| from as usize);
         let part = from.and_then(|from| bytes.get(from..from + chunk.bytes as usize));

@@ -18,6 +18,8 @@ pub struct Files {
     pub paths: Vec<PathBuf>,
     /// The catalogues among the inputs, each with the number of its files, and how many of them the program takes.
     catalogues: Vec<(PathBuf, usize, usize)>,
+    /// What folders have that is not taken.
+    notes: Vec<String>,
 }
 
 impl Files {
@@ -37,7 +39,7 @@ impl Files {
     ) -> Result<Self> {
         let mut files = Self::default();
         let named = match content {
-            Content::Points => expand(inputs)?,
+            Content::Points => expand(inputs, &mut files.notes)?,
             Content::Rasters => inputs.to_vec(),
         };
         for path in named {
@@ -84,8 +86,9 @@ impl Files {
         self.paths.iter().chain(catalogues).cloned().collect()
     }
 
-    /// Says how many files of each catalogue were taken.
+    /// Says how many files of each catalogue were taken, and what folders have besides.
     pub fn report(&self, report: &mut Report) {
+        self.notes.iter().for_each(|note| report.note(note));
         for (path, all, taken) in &self.catalogues {
             let path = path.display().to_string();
             let which = if taken < all { ": those that meet --bounds" } else { "" };
@@ -95,15 +98,16 @@ impl Files {
     }
 }
 
-/// Returns files in the given order, each once; files of a folder or a pattern are sorted by name.
+/// Returns files in the given order, each once; files of a folder or a pattern are sorted by name. Notes name folders of
+/// which some point files are left out.
 ///
 /// # Errors
 /// A folder without point files, a pattern that no file matches.
-pub fn expand(inputs: &[PathBuf]) -> Result<Vec<PathBuf>> {
+pub fn expand(inputs: &[PathBuf], notes: &mut Vec<String>) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for input in inputs {
         if input.is_dir() {
-            files.extend(files_in(input)?);
+            files.extend(files_in(input, notes)?);
         } else if is_pattern(input) {
             files.extend(matches(input)?);
         } else {
@@ -198,25 +202,39 @@ const ENDINGS: [&[&str]; 3] = [
     &["parquet", "geoparquet", "pq", "fgb", "gpkg", "shp"],
 ];
 
-/// The LAS and LAZ files of a folder, else its tables; not those of its folders.
-fn files_in(folder: &Path) -> Result<Vec<PathBuf>> {
+/// The LAS and LAZ files of a folder, else its tables, else files of other kinds; not those of its folders.
+fn files_in(folder: &Path, notes: &mut Vec<String>) -> Result<Vec<PathBuf>> {
     let entries = std::fs::read_dir(folder).with_context(|| folder.display().to_string())?;
     let mut paths = Vec::new();
     for entry in entries {
         paths.push(entry.with_context(|| folder.display().to_string())?.path());
     }
     paths.sort();
-    for endings in ENDINGS {
+    let of = |endings: &[&str]| -> Vec<PathBuf> {
         let ends = |path: &&PathBuf| endings.contains(&crate::args::ending(path).as_str());
-        let found: Vec<_> = paths.iter().filter(|p| p.is_file()).filter(ends).cloned().collect();
-        if !found.is_empty() {
-            return Ok(found);
-        }
+        paths.iter().filter(|path| path.is_file()).filter(ends).cloned().collect()
+    };
+    let mut kinds = ENDINGS.into_iter().map(of).skip_while(Vec::is_empty);
+    let found = kinds.next().with_context(|| {
+        format!(
+            "the folder {} has no point files (.las, .laz, .csv, .txt, .xyz, .parquet, .fgb, .gpkg, .shp)",
+            folder.display()
+        )
+    })?;
+    let others: Vec<PathBuf> = kinds.flatten().collect();
+    if let (Some(first), Some(other)) = (found.first(), others.first()) {
+        let [first, other] =
+            [first, other].map(|path| path.file_name().unwrap_or_default().display());
+        let count = match others.len() {
+            1 => String::new(),
+            count => format!(" and {} more", count - 1),
+        };
+        notes.push(format!(
+            "of the folder {} the files of one kind are read, such as {first}; {other}{count} left out: name files to read them",
+            folder.display()
+        ));
     }
-    anyhow::bail!(
-        "the folder {} has no point files (.las, .laz, .csv, .txt, .xyz, .parquet, .fgb, .gpkg, .shp)",
-        folder.display()
-    )
+    Ok(found)
 }
 
 #[cfg(test)]
@@ -231,7 +249,7 @@ mod tests {
         }
         let at = |name: &str| folder.path().join(name);
         let names = |inputs: &[PathBuf]| {
-            let files = expand(inputs).unwrap();
+            let files = expand(inputs, &mut Vec::new()).unwrap();
             files
                 .iter()
                 .map(|f| f.file_name().unwrap().to_str().unwrap().to_owned())
@@ -241,15 +259,21 @@ mod tests {
         assert_eq!(names(&[at("*.csv")]), ["odd[1].csv", "points.csv"]);
         assert_eq!(names(&[at("odd[1].csv")]), ["odd[1].csv"]);
         let address = PathBuf::from("https://example.org/a.copc.laz?key=[b*]");
-        assert_eq!(expand(std::slice::from_ref(&address)).unwrap(), [address]);
+        let mut notes = Vec::new();
+        assert_eq!(expand(std::slice::from_ref(&address), &mut notes).unwrap(), [address]);
+        assert!(notes.is_empty());
+        expand(&[folder.path().to_owned()], &mut notes).unwrap();
+        assert!(notes[0].contains("a.LAS; odd[1].csv and 1 more left out"), "{notes:?}");
         assert_eq!(names(&[at("b.laz"), at("?.laz"), at("missing.laz")]), ["b.laz", "missing.laz"]);
-        assert!(expand(&[at("*.ply")]).unwrap_err().to_string().contains("*.ply"));
+        assert!(expand(&[at("*.ply")], &mut notes).unwrap_err().to_string().contains("*.ply"));
         std::fs::create_dir_all(at("deep/er")).unwrap();
         std::fs::write(at("deep/er/c.laz"), "x").unwrap();
         assert_eq!(names(&[at("**/?.laz")]), ["b.laz", "c.laz"]);
         assert_eq!(names(&[at("d*/*/c.[kl]az")]), ["c.laz"]);
         std::fs::create_dir(at("empty")).unwrap();
-        assert!(expand(&[at("empty")]).unwrap_err().to_string().contains("no point files"));
+        assert!(
+            expand(&[at("empty")], &mut notes).unwrap_err().to_string().contains("no point files")
+        );
     }
 
     #[cfg(target_os = "linux")]
@@ -262,7 +286,8 @@ mod tests {
         for path in [&odd, &folder.path().join("b.laz")] {
             std::fs::write(path, "x").unwrap();
         }
-        let found = |pattern: &str| expand(&[folder.path().join(pattern)]).unwrap();
+        let found =
+            |pattern: &str| expand(&[folder.path().join(pattern)], &mut Vec::new()).unwrap();
         assert_eq!(found("*.laz"), [folder.path().join("b.laz"), odd.clone()]);
         assert_eq!(found("m?nchen.laz"), [odd]);
     }

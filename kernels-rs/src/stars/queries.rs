@@ -8,7 +8,7 @@ use super::MODULE;
 use super::angles::way;
 use super::cell::{self, Polygon};
 use super::linear;
-use super::natural::{Located, OPEN, Query, Stars};
+use super::natural::{Located, Query, Stars};
 use super::predicates::{Place, Predicates, sure};
 use super::rough::NONE;
 
@@ -37,7 +37,7 @@ pub struct SiteColumns<'a> {
     pub points: In<'a, u32>,
     /// Where each star begins, and where the last one ends.
     pub starts: In<'a, u32>,
-    /// The neighbours of all sites, star after star. The last neighbour of a site on the hull has the bit [`OPEN`].
+    /// The neighbours of all sites, star after star, as [`Stars::stored`] has them.
     pub neighbours: In<'a, u32>,
     /// How many sites.
     pub sites: u32,

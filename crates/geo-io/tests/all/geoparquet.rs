@@ -21,6 +21,20 @@ fn square(x: f64) -> Vec<[f64; 2]> {
     vec![[x, 0.1], [x + 0.7, 0.1], [x + 0.7, 1.1], [x, 0.1]]
 }
 
+/// The head of the first page has a list that the format does not know, of two thousand million numbers.
+#[test]
+fn what_a_head_of_a_page_claims_ends_with_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.parquet");
+    let rows = (0..3).map(|i| (vec![Number::from(i as u64)], Shape::Points(vec![[1.0, 2.0]])));
+    write_geoparquet(&path, &[("id", ColumnType::Whole)], rows, None).unwrap();
+    let mut bytes = std::fs::read(&path).unwrap();
+    bytes[4..11].copy_from_slice(&[0xf9, 0xf7, 0xff, 0xff, 0xff, 0xff, 0x07]);
+    std::fs::write(&path, bytes).unwrap();
+    let error = read_features(&path).unwrap_err().to_string();
+    assert!(error.contains("a.parquet") && error.contains("ends within"), "{error}");
+}
+
 #[test]
 fn shapes_come_back_with_every_bit_their_numbers_and_their_system() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,6 +1,5 @@
 //! The values of a column, and their types of fields.
 
-use std::fs::File;
 use std::sync::Arc;
 
 use ::parquet::basic::{ConvertedType, LogicalType};
@@ -9,6 +8,7 @@ use ::parquet::data_type::{ByteArray, FixedLenByteArray, Int96};
 use ::parquet::file::metadata::ColumnChunkMetaData;
 use ::parquet::schema::types::{ColumnDescPtr, ColumnDescriptor};
 
+use super::source::Source;
 use super::{Field, pages};
 use crate::tables::EXACT;
 use crate::{Number, f16};
@@ -40,7 +40,7 @@ pub(super) enum Values {
 
 impl Column {
     pub fn open(
-        file: &Arc<File>,
+        file: &Arc<Source>,
         chunk: &ColumnChunkMetaData,
         of: ColumnDescPtr,
         rows: usize,

@@ -3,10 +3,10 @@
 mod columns;
 mod nested;
 mod pages;
+mod source;
 mod system;
 pub(crate) mod write;
 
-use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
@@ -22,6 +22,7 @@ use crate::input::open;
 use crate::{Error, Result};
 use columns::{Column, Values};
 use nested::{Kind, Nested};
+use source::Source;
 use system::Meta;
 
 /// Rows that are decoded at once.
@@ -29,8 +30,8 @@ const AT_ONCE: usize = 8192;
 
 /// A file that is open.
 pub(super) struct Parquet {
-    file: Arc<File>,
-    reader: SerializedFileReader<File>,
+    file: Arc<Source>,
+    reader: SerializedFileReader<Source>,
     about: About,
     /// The leaf of the schema of each column.
     leaves: Vec<usize>,
@@ -50,7 +51,9 @@ impl Parquet {
         let (mut file, _) = open(path)?;
         let mut mark = [0; 4];
         let is_one = file.read_exact(&mut mark).is_ok() && mark == *b"PAR1";
-        let copy = file.try_clone().map_err(|reason| Error::read(path, reason))?;
+        let read = |reason| Error::read(path, reason);
+        let copy = file.try_clone().and_then(Source::new).map_err(read)?;
+        let file = Source::new(file).map_err(read)?;
         let reader = SerializedFileReader::new(copy).map_err(|error| match error {
             _ if !is_one => Error::NotA { path: path.to_owned(), format: "Parquet" },
             ParquetError::General(text) if text.contains("Corrupt footer") => {
@@ -61,7 +64,7 @@ impl Parquet {
         Self::of(Arc::new(file), reader).map_err(|reason| Error::malformed(path, reason))
     }
 
-    fn of(file: Arc<File>, reader: SerializedFileReader<File>) -> Result<Self, String> {
+    fn of(file: Arc<Source>, reader: SerializedFileReader<Source>) -> Result<Self, String> {
         let about = reader.metadata().file_metadata();
         let schema = about.schema_descr();
         let entries = about.key_value_metadata().into_iter().flatten();

@@ -1,7 +1,6 @@
 //! Decompresses pages of columns that use Zstandard with ruzstd, since the Parquet crate would need a library written
 //! in C.
 
-use std::fs::File;
 use std::io::Read;
 use std::sync::Arc;
 
@@ -11,6 +10,8 @@ use ::parquet::errors::{ParquetError, Result};
 use ::parquet::file::metadata::ColumnChunkMetaData;
 use ::parquet::file::serialized_reader::SerializedPageReader;
 use ruzstd::decoding::StreamingDecoder;
+
+use super::source::Source;
 
 /// Bytes that a page may unpack to, beside [`DENSEST`] of each of its own. Writers make pages of a MiB.
 const MOST: u64 = 64 << 20;
@@ -23,7 +24,7 @@ const DENSEST: u64 = 1000;
 /// # Errors
 /// A codec that is not built in, and what the file lacks.
 pub(super) fn open(
-    file: &Arc<File>,
+    file: &Arc<Source>,
     chunk: &ColumnChunkMetaData,
     rows: usize,
 ) -> Result<Box<dyn PageReader>> {
@@ -52,7 +53,7 @@ pub(super) fn open(
 
 /// Pages that are unpacked as they come.
 struct Unpacked {
-    pages: SerializedPageReader<File>,
+    pages: SerializedPageReader<Source>,
 }
 
 impl Unpacked {

@@ -234,6 +234,7 @@ impl FromStr for Variogram {
     fn from_str(text: &str) -> Result<Self> {
         let wrong = |reason: String| Error::Syntax { text: text.to_string(), reason };
         let mut variogram = Self::new(0.0);
+        let mut once = Vec::new();
         for term in terms(text) {
             let (name, numbers) = term.split_once(':').ok_or_else(|| {
                 wrong(format!("{term:?} is not NAME:NUMBERS, such as spherical:0.9,250"))
@@ -244,6 +245,9 @@ impl FromStr for Variogram {
                 .map_err(|_| wrong(format!("{term:?} has a part that is not a number")))?;
             let name = name.trim().to_ascii_lowercase();
             let model = Model::ALL.into_iter().find(|model| model.name() == name);
+            if model.is_none() && once.contains(&name) {
+                return Err(wrong(format!("it has two terms {name:?}: give one")));
+            }
             variogram = match (name.as_str(), model, &numbers[..]) {
                 ("nugget", _, &[nugget]) => Self { nugget, ..variogram },
                 ("anisotropy", _, &[azimuth, ratio]) => variogram.anisotropy(azimuth, ratio),
@@ -261,6 +265,7 @@ impl FromStr for Variogram {
                     )));
                 }
             };
+            once.push(name);
         }
         variogram.check()?;
         Ok(variogram)
@@ -314,6 +319,8 @@ mod tests {
             ("nugget:1+anisotropy:30,2", "ratio 2 is not"),
             ("nugget:1+anisotropy:inf,1", "azimuth inf is not"),
             ("spherical:1,1+spherical:1,1+spherical:1,1+spherical:1,1", "at most 3"),
+            ("nugget:1+spherical:1,5+nugget:2", "two terms \"nugget\""),
+            ("spherical:1,5+anisotropy:30,.5+anisotropy:20,.1", "two terms \"anisotropy\""),
         ] {
             let error = text.parse::<Variogram>().unwrap_err().to_string();
             assert!(error.contains(words), "{text:?}: {error}");

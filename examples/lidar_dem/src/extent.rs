@@ -119,9 +119,8 @@ fn sized(args: &Args, asked: &Asked, cloud: &Cloud, device: &Device) -> Result<E
     }
     let extents = match asked.bounds {
         Some(_) if args.surface.method == Method::Pixels => {
-            let (reach, radii) =
-                (args.surface.reach_on_pixels(), args.surface.reach_within_radii());
-            let found = Extents::within((grid, lattice), (reach, radii), &points);
+            let (reach, view) = (args.surface.reach_on_pixels(), args.surface.view_on_pixels());
+            let found = Extents::within((grid, lattice), (reach, view), &points);
             found.map_err(of_surface)?
         }
         _ => Extents { grid, with_margin: grid, corner: (0, 0), lattice },
@@ -132,18 +131,17 @@ fn sized(args: &Args, asked: &Asked, cloud: &Cloud, device: &Device) -> Result<E
 
 impl Extents {
     /// The grid with a margin of cells around it: as wide as a point reaches. If points reach everywhere, the margin
-    /// holds all points, and is at least as wide as the finite radii by which a cell looks around.
+    /// holds all points, and is at least as wide as a cell looks around.
     fn within(
         (grid, lattice): (GridSpec, Lattice),
-        (reach, radii): (f64, f64),
+        (reach, view): (f64, f64),
         points: &Bounds,
     ) -> gpu_core::Result<Self> {
         let (b, cell) = (grid.bounds(), grid.cell_size);
-        let least = if radii.is_finite() { radii } else { 1.0 };
         let sides = if reach.is_finite() {
             [reach; 4]
         } else {
-            let beyond = |distance: f64| ((distance / cell).ceil() + 1.0).max(least);
+            let beyond = |distance: f64| ((distance / cell).ceil() + 1.0).max(view);
             [
                 beyond(b.min_x - points.min_x),
                 beyond(points.max_y - b.max_y),

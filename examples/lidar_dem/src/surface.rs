@@ -394,6 +394,14 @@ impl SurfaceArgs {
         (1.0 + self.site_reach() + 2.0 * self.query_radius().max(1.0)).ceil()
     }
 
+    /// Returns how far around itself a cell counts pixels with the method on pixels, wherever their sites lie: at least
+    /// that far, where one of its radii is infinite.
+    pub fn view_on_pixels(&self) -> f64 {
+        let of_queries = (1.0 + 2.0 * self.query_radius().max(1.0)).ceil();
+        let finite = [self.reach_within_radii(), of_queries].into_iter().filter(|r| r.is_finite());
+        finite.fold(1.0, f64::max)
+    }
+
     /// Returns whether a part of a DEM has the bits of the whole. With the method on pixels it has, since that sums
     /// integers. With the exact method, a part has the whole's heights up to rounding.
     pub fn is_exact_in_parts(&self) -> bool {

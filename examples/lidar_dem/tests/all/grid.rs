@@ -350,3 +350,24 @@ fn light_is_refused_where_the_system_has_the_north_elsewhere() {
     }
     PROGRAM.succeeds(folder.path(), &[&common[..], &["-o", "d.tif", "--slope", "s.tif"]].concat());
 }
+
+/// Cells at the border of --bounds count the pixels around them, whatever reach points have.
+#[test]
+fn an_endless_distance_changes_no_height_on_pixels() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let mut text = "x,y,z\n".to_owned();
+    for (i, [x, y]) in places(20, [17.0, 10.0], 8).into_iter().enumerate() {
+        writeln!(text, "{x},{y},{}", 100.0 + (i * 7919 % 23) as f64).unwrap();
+    }
+    std::fs::write(folder.join("n.csv"), text).unwrap();
+    let of = |distance: &str| {
+        let words = "n.csv -o o.npy --overwrite --method pixels --supersample 4 --bounds 0,0,17,10";
+        let words = format!("{words} --device cpu --max-distance {distance}");
+        PROGRAM.succeeds(folder, &words.split(' ').collect::<Vec<_>>());
+        std::fs::read(folder.join("o.npy")).unwrap()
+    };
+    let finite = of("1000");
+    assert!(of("inf") == finite);
+    assert!(of("30") == finite);
+}

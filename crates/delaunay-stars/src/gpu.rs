@@ -81,7 +81,7 @@ struct Stars {
 /// sites and the sites around it. Other stars need searches in the tree. If searches are many or long, as along lines,
 /// a random sample of the sites replaces them. A star of very many neighbours follows from its neighbours' stars.
 /// Device memory in addition to the index: 86 bytes a point while it runs, about 170 with a sample, and 53 for the
-/// result, of which 26 are an index of the sites.
+/// result. An index of the sites has 26 of each.
 ///
 /// Example: see [the module](self).
 ///

@@ -82,9 +82,9 @@ pub struct Args {
     /// Height between one contour line and the next, in units of height
     #[arg(long, value_name = "HEIGHT", default_value_t = 5.0, value_parser = positive, help_heading = None)]
     pub contour_interval: f64,
-    /// Also write the Delaunay triangulation of the points that the DEM is made from, in their coordinates: PLY (.ply),
-    /// Wavefront OBJ (.obj), FlatGeobuf (.fgb) or GeoParquet (.parquet), the last two as polygons with heights. The option
-    /// --duplicates decides the height of points at one place
+    /// Also write the Delaunay triangulation of the points that the DEM is made from, in their coordinates: as PLY (.ply),
+    /// Wavefront OBJ (.obj), or polygons with heights (.fgb, .parquet). The option --duplicates decides the height of
+    /// points at one place
     #[arg(long, value_name = "PATH", help_heading = None)]
     pub triangles: Option<PathBuf>,
     #[command(flatten)]

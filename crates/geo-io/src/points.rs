@@ -132,10 +132,11 @@ impl PointCloud {
     }
 
     /// Adds all points of clouds with the same columns, in their order, as [`append`](Self::append) does for one: many
-    /// points by a thread for each column.
+    /// points by a thread for each column. These are not threads of the pool, which decodes meanwhile: a wait there would
+    /// take up chunks before it ends.
     pub(crate) fn append_all(&mut self, path: &Path, others: &[(Self, u64)]) -> Result<()> {
         let points = others.iter().map(|(other, _)| other.len()).sum();
-        if points < WORTH_THREADS {
+        if points < WORTH_THREADS || rayon::current_num_threads() == 1 {
             return others
                 .iter()
                 .try_for_each(|(other, first)| self.append(path, (other, *first), 0..other.len()));

@@ -4,16 +4,18 @@
 //! computation of Voronoi diagrams", doi:10.1145/282918.282923). It divides the sites by a line, triangulates both
 //! halves, and merges them from the lower common tangent to the upper one. Two things differ:
 //!
-//! - Sites are divided across the longer side of their bounding box, not always by x. So a merge visits few sites
-//!   (Dwyer 1987, "A faster divide-and-conquer algorithm for constructing Delaunay triangulations",
-//!   doi:10.1007/BF01840356).
+//! - Sites lie along Morton's curve, and are divided where it leaves one half of a cell, by x and by y in turn. So a merge
+//!   visits few sites, as where both halves have as many (Dwyer 1987, "A faster divide-and-conquer algorithm for
+//!   constructing Delaunay triangulations", doi:10.1007/BF01840356), and nothing is sorted or selected on the way down.
 //! - Predicates are exact and never tie ([`Predicates::is_inside`]). So the triangulation does not depend on how sites are
 //!   divided, nor on the number of threads.
 //!
 //! ```text
 //! triangulate(sites):
 //!     2 or 3 sites: an edge, or two edges and, unless these are in line, a third
-//!     divide the sites in two along the longer side; triangulate both; then merge:
+//!     up to 16: sorted along the longer side of their box, and halved
+//!     more: divided by the highest bit in which their cells' numbers differ; sites of one cell get a curve of their own
+//!     triangulate both parts; then merge:
 //!     base = the lower common tangent, from right to left
 //!     repeat
 //!         left  = of the edges at base's left end, the first whose circle with base has no site of the left half inside;
@@ -34,6 +36,8 @@ use std::cmp::Ordering;
 use gpu_core::parallel;
 use kernels_rs::stars::predicates::Predicates;
 
+use crate::sites::{Site, arrange};
+
 /// Stands for no edge.
 pub(crate) const NONE: u32 = u32::MAX;
 
@@ -46,15 +50,6 @@ const SERIAL: usize = 4096;
 /// Up to this many sites are sorted along one axis and divided along it from there on: cheaper than finding the longer
 /// side each time.
 const SORTED: usize = 16;
-
-/// A place that one or more points share.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Site {
-    /// Where.
-    pub(crate) place: [f64; 2],
-    /// The lowest index of its points.
-    pub(crate) point: u32,
-}
 
 /// A directed edge.
 #[derive(Clone, Copy, Debug)]
@@ -119,15 +114,6 @@ impl Axis {
         }
     }
 
-    /// Brings the first half of the sites to the front.
-    fn halve(self, sites: &mut [Site]) {
-        let middle = sites.len() / 2;
-        match self {
-            Self::X => sites.select_nth_unstable_by(middle, |a, b| Self::X.compare(a, b)),
-            Self::Y => sites.select_nth_unstable_by(middle, |a, b| Self::Y.compare(a, b)),
-        };
-    }
-
     /// Along the longer side of the sites' bounding box.
     fn longer(sites: &[Site]) -> Self {
         let [mut least, mut greatest] = [sites[0].place; 2];
@@ -169,18 +155,46 @@ struct Part<'a> {
 impl Part<'_> {
     /// Triangulates, and gives the ends along the axis, or along any.
     fn triangulate(&mut self, wanted: Option<Axis>) -> Ends {
-        let axis = Axis::longer(self.sites);
-        let ends = if self.sites.len() <= SORTED {
+        let (axis, ends);
+        if self.sites.len() <= SORTED {
+            axis = Axis::longer(self.sites);
             axis.sort(self.sites);
-            self.sorted()
+            ends = self.sorted();
         } else {
-            let [left, right] = self.halves(axis);
-            self.merge(left, right)
-        };
+            let middle;
+            (axis, middle) = self.division();
+            let [left, right] = self.in_parts(middle, |part| part.triangulate(Some(axis)));
+            ends = self.merge(left, right);
+        }
         match wanted {
             Some(wanted) if wanted != axis => self.ends(ends.0, wanted),
             _ => ends,
         }
+    }
+
+    /// The axis across which the curve's smallest cell around all sites is halved, and how many sites lie in the first
+    /// half. Sites of one cell get a curve of their own. No half has a single site: it has one of the other half, too.
+    fn division(&mut self) -> (Axis, usize) {
+        let differing = |sites: &[Site]| sites[0].code ^ sites[sites.len() - 1].code;
+        if differing(self.sites) == 0 {
+            arrange(self.sites);
+        }
+        let bit = differing(self.sites).ilog2();
+        let axis = if bit % 2 == 0 { Axis::X } else { Axis::Y };
+        let (middle, len) =
+            (self.sites.partition_point(|site| site.code >> bit & 1 == 0), self.sites.len());
+        let compare = |&a: &usize, &b: &usize| axis.compare(&self.sites[a], &self.sites[b]);
+        if middle == 1 {
+            let first = (1..len).min_by(compare).unwrap_or(1);
+            self.sites[1..=first].rotate_right(1);
+            return (axis, 2);
+        }
+        if middle == len - 1 {
+            let last = (0..middle).max_by(compare).unwrap_or(0);
+            self.sites[last..middle].rotate_left(1);
+            return (axis, middle - 1);
+        }
+        (axis, middle)
     }
 
     /// Triangulates sites that are in order along an axis, by that axis alone.
@@ -188,22 +202,18 @@ impl Part<'_> {
         if self.sites.len() <= 3 {
             return self.few();
         }
-        let [left, right] = self.in_halves(|half| half.sorted());
+        let [left, right] = self.in_parts(self.sites.len() / 2, |half| half.sorted());
         self.merge(left, right)
     }
 
-    /// Divides along the axis and triangulates both halves.
-    fn halves(&mut self, axis: Axis) -> [Ends; 2] {
-        axis.halve(self.sites);
-        self.in_halves(|half| half.triangulate(Some(axis)))
-    }
-
-    /// Does something with the first half of the sites and the others, at the same time if they are many.
+    /// Does something with the sites before the middle and the others, at the same time if they are many.
     #[inline(always)]
-    fn in_halves(&mut self, work: impl Fn(&mut Part<'_>) -> Ends + Sync) -> [Ends; 2] {
-        let len = self.sites.len();
-        let middle = len / 2;
-        let (first_site, predicates) = (self.first_site, self.predicates);
+    fn in_parts(
+        &mut self,
+        middle: usize,
+        work: impl Fn(&mut Part<'_>) -> Ends + Sync,
+    ) -> [Ends; 2] {
+        let (len, first_site, predicates) = (self.sites.len(), self.first_site, self.predicates);
         let (left_sites, right_sites) = self.sites.split_at_mut(middle);
         let (left_edges, right_edges) = self.edges.split_at_mut(middle * EDGES_OF_SITE);
         let free = Free::EMPTY;

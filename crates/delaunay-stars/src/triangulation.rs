@@ -1,13 +1,14 @@
 //! The triangulation, as stars.
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::ops::Range;
 
-use gpu_core::{Points, Progress, host_memory, parallel};
+use gpu_core::{Points, host_memory};
 use kernels_rs::stars::predicates::Predicates;
 
-use crate::divide::{self, EDGES_OF_SITE, Edge, NONE, Site};
+use crate::Result;
+use crate::divide::EDGES_OF_SITE;
 use crate::range::{Scale, Span};
-use crate::{Result, sites};
+use crate::stars::{Rings, begin_with_least};
 
 /// The most points of a triangulation: its directed edges, at most six a point, have numbers of 32 bits.
 pub const MAX_POINTS: u64 = u32::MAX as u64 / EDGES_OF_SITE as u64;
@@ -58,45 +59,35 @@ pub(crate) fn checked(points: Points<'_>) -> Result<Points<'_>> {
     Ok(points)
 }
 
-/// Triangulates like [`triangulate`] on the CPU, with a scale that also suits later queries at coordinates within
-/// `queries`.
-#[doc(hidden)]
-pub fn triangulate_for(
-    points: Points<'_>,
-    queries: Span,
-    progress: &dyn Progress,
-) -> Result<Triangulation> {
-    let points = checked(points)?;
-    let own = Span::of([points.x, points.y]);
-    let span = own.joined(queries);
-    let (scale, predicates) = span.scale()?;
-    progress.at("sort", 0.0)?;
-    let (mut sites, duplicates) = sites::of(points, scale)?;
-    progress.at("triangulate", 0.2)?;
-    let mut edges = host_memory::filled(Edge::FREE, sites.len() * EDGES_OF_SITE)?;
-    // The points' own unit: on a lattice f64 decides by it, but not by the finer unit of the queries.
-    let hull = divide::triangulate(&mut sites, &mut edges, own.predicates(scale)?);
-    progress.at("stars", 0.8)?;
-    let stars = Stars::of(&sites, &edges, hull, points.len())?;
-    let places = parallel::map(points.len(), parallel::FINE, |i| {
-        [points.x[i], points.y[i]].map(|value| scale.apply(value) + 0.0)
-    });
-    progress.at("stars", 1.0)?;
-    let Stars { starts, neighbours, hull, on_hull } = stars;
-    Ok(Triangulation {
-        places,
-        scale,
-        span,
-        predicates,
-        starts,
-        neighbours,
-        hull,
-        on_hull,
-        duplicates,
-    })
-}
-
 impl Triangulation {
+    /// Names sites by their points.
+    pub(crate) fn of_rings(rings: Rings) -> Result<Self> {
+        let points = rings.sites.len() + rings.duplicates.len();
+        let point = |site: u32| rings.sites[site as usize].point;
+        let mut starts = host_memory::filled(0_u32, points + 1)?;
+        let degrees = rings.starts.windows(2).map(|two| two[1] - two[0]);
+        degrees.zip(&rings.sites).for_each(|(degree, of)| starts[of.point as usize + 1] = degree);
+        for point in 0..points {
+            starts[point + 1] += starts[point];
+        }
+        let neighbours = rings.neighbours(|site, star| {
+            star.iter_mut().for_each(|neighbour| *neighbour = point(*neighbour));
+            if !rings.on_hull[site] {
+                begin_with_least(star);
+            }
+            starts[point(site as u32) as usize]
+        });
+        let mut places = host_memory::filled([0.0; 2], points)?;
+        rings.sites.iter().for_each(|site| places[site.point as usize] = site.place);
+        let duplicates = rings.duplicates.iter();
+        duplicates.for_each(|&[point, first]| places[point as usize] = places[first as usize]);
+        let hull: Vec<u32> = rings.hull.iter().map(|&site| point(site)).collect();
+        let mut on_hull = host_memory::filled(0_u64, points.div_ceil(64))?;
+        hull.iter().for_each(|&point| on_hull[point as usize / 64] |= 1 << (point % 64));
+        let Rings { scale, span, predicates, duplicates, .. } = rings;
+        Ok(Self { places, scale, span, predicates, starts, neighbours, hull, on_hull, duplicates })
+    }
+
     /// The number of points, as given.
     pub fn len(&self) -> usize {
         self.places.len()
@@ -207,103 +198,7 @@ impl Triangulation {
     }
 
     /// The places of a star in the neighbours of all.
-    pub(crate) fn slots(&self, point: u32) -> std::ops::Range<usize> {
+    pub(crate) fn slots(&self, point: u32) -> Range<usize> {
         self.starts[point as usize] as usize..self.starts[point as usize + 1] as usize
     }
-}
-
-/// Stars by the indices of points.
-struct Stars {
-    starts: Vec<u32>,
-    neighbours: Vec<u32>,
-    hull: Vec<u32>,
-    on_hull: Vec<u64>,
-}
-
-impl Stars {
-    /// Returns the stars of a triangulation's edges. `hull` is an edge with the outside on its right.
-    ///
-    /// Sites and edges are read in their own order, in which neighbours lie near each other; only whole stars go elsewhere.
-    fn of(sites: &[Site], edges: &[Edge], hull: u32, points: usize) -> Result<Self> {
-        let (mut firsts, degrees) = ring_starts(sites.len(), edges)?;
-        let mut starts = host_memory::filled(0_u32, points + 1)?;
-        for (site, &degree) in sites.iter().zip(&degrees) {
-            starts[site.point as usize + 1] = degree;
-        }
-        for i in 0..points {
-            starts[i + 1] += starts[i];
-        }
-        let mut on_hull = host_memory::filled(0_u64, points.div_ceil(64))?;
-        let mut around = Vec::new();
-        let mut edge = hull;
-        while edge != NONE {
-            let site = edges[edge as usize].origin;
-            let point = sites[site as usize].point;
-            let bit = 1 << (point % 64);
-            // Where all are in line, the way back comes again.
-            if on_hull[point as usize / 64] & bit == 0 {
-                firsts[site as usize] = edge;
-            }
-            on_hull[point as usize / 64] |= bit;
-            around.push((site, point));
-            edge = edges[edge as usize ^ 1].next;
-            if edge == hull {
-                break;
-            }
-        }
-        if let [site] = sites {
-            around.push((0, site.point));
-            on_hull[site.point as usize / 64] |= 1 << (site.point % 64);
-        }
-        let neighbours =
-            parallel::map(starts[points] as usize, parallel::FINE, |_| AtomicU32::new(0));
-        parallel::for_ranges(sites.len(), parallel::FINE, &|range| {
-            let mut star = Vec::new();
-            for site in range {
-                star.clear();
-                let mut edge = firsts[site];
-                for _ in 0..degrees[site] {
-                    star.push(sites[edges[edge as usize ^ 1].origin as usize].point);
-                    edge = edges[edge as usize].next;
-                }
-                let point = sites[site].point as usize;
-                let is_on_hull = on_hull[point / 64] >> (point % 64) & 1 != 0;
-                let least = (0..star.len()).min_by_key(|&i| star[i]);
-                let (last, first) = star.split_at(if is_on_hull { 0 } else { least.unwrap_or(0) });
-                let room = &neighbours[starts[point] as usize..];
-                for (slot, &neighbour) in room.iter().zip(first.iter().chain(last)) {
-                    slot.store(neighbour, Ordering::Relaxed);
-                }
-            }
-        });
-        let neighbours = neighbours.into_iter().map(AtomicU32::into_inner).collect();
-        Ok(Self { starts, neighbours, hull: in_order(around, sites), on_hull })
-    }
-}
-
-/// An edge of each site, and how many it has.
-fn ring_starts(sites: usize, edges: &[Edge]) -> Result<(Vec<u32>, Vec<u32>)> {
-    let mut firsts = host_memory::filled(NONE, sites)?;
-    let mut degrees = host_memory::filled(0_u32, sites)?;
-    for (i, edge) in edges.iter().enumerate() {
-        if edge.origin != NONE {
-            firsts[edge.origin as usize] = i as u32;
-            degrees[edge.origin as usize] += 1;
-        }
-    }
-    Ok((firsts, degrees))
-}
-
-/// The points of the hull from the first by x, then by y, each once. A way around sites in line meets those between the
-/// ends twice.
-fn in_order(mut around: Vec<(u32, u32)>, sites: &[Site]) -> Vec<u32> {
-    let place = |&(site, _): &(u32, u32)| sites[site as usize].place;
-    let compare = |a: &[f64; 2], b: &[f64; 2]| a[0].total_cmp(&b[0]).then(a[1].total_cmp(&b[1]));
-    let least = (0..around.len()).min_by(|&a, &b| compare(&place(&around[a]), &place(&around[b])));
-    around.rotate_left(least.unwrap_or(0));
-    if around.len() + 2 == 2 * sites.len() {
-        // In line: then comes the way back.
-        around.truncate(sites.len());
-    }
-    around.into_iter().map(|(_, point)| point).collect()
 }

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use delaunay_stars::SiteStars;
 use gpu_core::parallel::{self, FINE};
 use gpu_core::{Extent, Grid, Progress, fused, host_memory};
 use kernels_rs::nni::exact::merge::Merge;
@@ -9,7 +10,8 @@ use kernels_rs::nni::exact::scene::{Answer, Cell, Scene, Sites};
 use kernels_rs::nni::exact::weights::{LINEAR, SIBSON, SMOOTH};
 use kernels_rs::stars::predicates::{Predicates, sure};
 
-use super::{SiteStars, policy_of, scene_of};
+use super::stars::{Members, site_near, stars_of_finite};
+use super::{policy_of, scene_of};
 use crate::params::OnGrid;
 use crate::{Dem, Input, Result, Summary, ValueScale, Weights};
 
@@ -22,17 +24,17 @@ struct Table {
 
 impl Table {
     /// Merges the values of points at one place.
-    fn new(input: &Input, extent: &Extent, stars: &SiteStars, params: &OnGrid) -> Result<Self> {
+    fn new(input: &Input, extent: &Extent, members: &Members, params: &OnGrid) -> Result<Self> {
         let columns = input.points.values;
         let scales = scales_of(extent, columns.len(), params);
         let count = scales.len();
-        let mut values = host_memory::filled(0i32, stars.len() * count)?;
+        let mut values = host_memory::filled(0i32, (members.firsts.len() - 1) * count)?;
         let policy = policy_of(params.duplicates);
         parallel::for_chunks(&mut values, count.max(1), |site, values| {
-            let points = stars.firsts[site] as usize..stars.firsts[site + 1] as usize;
+            let points = members.firsts[site] as usize..members.firsts[site + 1] as usize;
             for (k, value) in values.iter_mut().enumerate() {
                 let mut merge = Merge::new(policy);
-                for &point in &stars.members[points.clone()] {
+                for &point in &members.points[points.clone()] {
                     merge.add(scales[k].quantise(columns[k][point as usize]));
                 }
                 *value = merge.value();
@@ -88,13 +90,13 @@ pub(crate) fn interpolate(input: &Input, params: &OnGrid, progress: &dyn Progres
         return Ok(Dem::without_values(params.grid));
     }
     let (points, cells) = (x.len() as u64, params.grid.cells());
-    // What a triangulation takes while it runs, the points along the curve, and the sites beside it.
-    let of_point = 192 + 4 * values as u64;
+    // What a triangulation takes while it runs; less stays of it, with the points of sites and their values.
+    let of_point = 136 + 4 * values as u64;
     let of_cell = 12 + 4 * values as u64;
     host_memory::require(points * of_point + cells * of_cell)?;
-    let stars = SiteStars::of(x, y, &params.grid, progress)?;
-    let scene = scene_of(params, stars.scale, stars.unit);
-    let mut table = Table::new(input, &extent, &stars, params)?;
+    let (stars, kept) = stars_of_finite(x, y, &params.grid, progress)?;
+    let scene = scene_of(params, stars.scale, stars.predicates);
+    let mut table = Table::new(input, &extent, &Members::of(&stars, kept.as_deref())?, params)?;
     if params.weights == Weights::SibsonC1 {
         progress.at("gradients", 0.0)?;
         table.estimate_gradients(&stars, &scene)?;
@@ -138,7 +140,7 @@ impl Work<'_> {
         let width = self.scene.columns as usize;
         let mut values = vec![f32::NAN; width * self.table.scales.len()];
         let mut answers = Vec::with_capacity(width);
-        let mut hint = self.stars.near(self.scene.centre(0, row as u32));
+        let mut hint = site_near(self.stars, self.scene.centre(0, row as u32));
         let predicates = Predicates::new(self.scene.unit);
         for column in 0..width {
             let is_masked = self.mask.is_some_and(|mask| mask[row * width + column] == 0);

@@ -15,13 +15,15 @@
 //! 2. The search wants further points within the kept circles. More points make circles shrink: no new circle reaches
 //!    beyond the old ones.
 
+use delaunay_stars::SiteStars;
 use gpu_core::{Bounds, GridSpec, Points, parallel};
 use kernels_rs::nni::exact::scene::Scene;
 use kernels_rs::stars::angles::{cross, square, way};
 use kernels_rs::stars::natural::{Begin, Query, Shares, Stars};
 use kernels_rs::stars::predicates::{Predicates, sure};
 
-use super::{SiteStars, scene_of};
+use super::scene_of;
+use super::stars::stars_of_finite;
 use crate::params::OnGrid;
 use crate::{Error, Input, Method, Params, Result, Weights};
 
@@ -103,8 +105,8 @@ impl Dependence {
         let (mut still_open, mut circles) = (Vec::new(), Vec::new());
         if !beyond.is_empty() {
             Input::new(Points { x, y, values: &[] }, self.params.grid).check()?;
-            let stars = SiteStars::of(x, y, &self.params.grid, &gpu_core::Silent)?;
-            let scene = scene_of(&self.params, stars.scale, stars.unit);
+            let (stars, _) = stars_of_finite(x, y, &self.params.grid, &gpu_core::Silent)?;
+            let scene = scene_of(&self.params, stars.scale, stars.predicates);
             let look = Look { stars: &stars, scene: &scene, beyond: &beyond };
             let of_some = |ways: &mut Vec<[f64; 2]>, i: usize| {
                 let which = i * TOGETHER..count.min((i + 1) * TOGETHER);
@@ -160,7 +162,7 @@ impl Look<'_> {
         ways: &mut Vec<[f64; 2]>,
         circles: &mut Vec<Circle>,
     ) -> bool {
-        if self.stars.len() == 0 {
+        if self.stars.is_empty() {
             return false;
         }
         let row = cell.checked_div(self.scene.columns).unwrap_or(0);

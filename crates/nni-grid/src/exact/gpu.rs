@@ -1,5 +1,6 @@
 //! The exact method on a GPU, over device buffers.
 
+use delaunay_stars::SiteStars;
 use delaunay_stars::gpu::DeviceTriangulation;
 use gpu_core::{Blocks, Column, Gpu, GridSpec, Slice, parallel};
 use gpu_scan::Sort;
@@ -12,8 +13,8 @@ use kernels_rs::stars::predicates::{Predicates, sure};
 
 use quadtree_sort::gpu::{DeviceIndex, nearest_in_order};
 
-use super::stars::span_of;
-use super::{SiteStars, policy_of, scene_of};
+use super::stars::{Members, site_near, span_of, stars_of_finite};
+use super::{policy_of, scene_of};
 use crate::gpu::small_uploads::put_scales;
 use crate::params::OnGrid;
 use crate::{Result, ValueScale, Weights};
@@ -93,7 +94,7 @@ fn make_stars(workspace: &mut Workspace, points: Points, params: &OnGrid) -> Res
 fn stars_of(workspace: &mut Workspace, index: &DeviceIndex<f64>, params: &OnGrid) -> Result<Stars> {
     let gpu = workspace.gpu().clone();
     let found = delaunay_stars::gpu::triangulate_for(workspace, index, span_of(&params.grid))?;
-    let scene = scene_of(params, found.scale(), found.predicates().unit());
+    let scene = scene_of(params, found.scale(), found.predicates());
     let (firsts, members) = members_of(workspace, &found)?;
     let sites = found.sites();
     let hints = hints_of(workspace, &found, &scene)?;
@@ -184,14 +185,15 @@ fn stars_by_host(gpu: &Gpu, points: Points, params: &OnGrid) -> Result<Stars> {
     gpu.synchronize()?;
     copied.0?;
     copied.1?;
-    let stars = SiteStars::of(&x, &y, &params.grid, &gpu_core::Silent)?;
-    let scene = scene_of(params, stars.scale, stars.unit);
+    let (stars, kept) = stars_of_finite(&x, &y, &params.grid, &gpu_core::Silent)?;
+    let members = Members::of(&stars, kept.as_deref())?;
+    let scene = scene_of(params, stars.scale, stars.predicates);
     Ok(Stars {
         places: gpu.upload(stars.places.as_flattened())?,
         starts: gpu.upload(&stars.starts)?,
         neighbours: gpu.upload(&stars.neighbours)?,
-        firsts: gpu.upload(&stars.firsts)?,
-        members: gpu.upload(&stars.members)?,
+        firsts: gpu.upload(&members.firsts)?,
+        members: gpu.upload(&members.points)?,
         hints: gpu.upload(&hints_by_host(&stars, &scene))?,
         sites: stars.len() as u32,
         scene,
@@ -201,11 +203,11 @@ fn stars_by_host(gpu: &Gpu, points: Points, params: &OnGrid) -> Result<Stars> {
 /// The site nearest to the middle of each patch of cells; none where there are no sites.
 fn hints_by_host(stars: &SiteStars, scene: &Scene) -> Vec<u32> {
     let across = scene.columns.div_ceil(kernels::PATCH_COLUMNS);
-    let down = if stars.len() == 0 { 0 } else { scene.rows.div_ceil(kernels::PATCH_ROWS) };
+    let down = if stars.is_empty() { 0 } else { scene.rows.div_ceil(kernels::PATCH_ROWS) };
     let predicates = Predicates::new(scene.unit);
     let of_row = |row: usize| {
         let first = scene.centre(0, row as u32 * kernels::PATCH_ROWS);
-        let mut hint = stars.near(first).unwrap_or(0);
+        let mut hint = site_near(stars, first).unwrap_or(0);
         let nearest = move |column: u32| {
             let (column, row) = (column * kernels::PATCH_COLUMNS, row as u32 * kernels::PATCH_ROWS);
             let at =

@@ -12,13 +12,13 @@ use delaunay_stars::Scale;
 use kernels_rs::nni::exact::scene::Scene;
 use kernels_rs::nni::exact::weights::{LAPLACE, LINEAR, SIBSON, SMOOTH};
 use kernels_rs::nni::policies::{FILL_NEAREST, FILL_NOT, FILL_VALUE};
+use kernels_rs::stars::predicates::Predicates;
 
 use crate::params::OnGrid;
 use crate::{Duplicates, Fill, Weights};
-use stars::SiteStars;
 
 /// Collects what the queries need to know of the DEM.
-fn scene_of(params: &OnGrid, scale: Scale, unit: i32) -> Scene {
+fn scene_of(params: &OnGrid, scale: Scale, predicates: Predicates) -> Scene {
     let grid = params.grid;
     let scaled = |length: f64| scale.apply(length);
     let cell_size = scaled(grid.cell_size);
@@ -33,7 +33,7 @@ fn scene_of(params: &OnGrid, scale: Scale, unit: i32) -> Scene {
         cell_size,
         columns: grid.width,
         rows: grid.height,
-        unit,
+        unit: predicates.unit(),
         max_squared: reach * reach,
         weights: match params.weights {
             Weights::Sibson => SIBSON,

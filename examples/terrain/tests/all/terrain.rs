@@ -319,6 +319,14 @@ fn heights_beyond_the_floats_of_32_bits_are_refused() {
         let wide = ["wide.npy", product, "x.npy"];
         PROGRAM.fails(path, &wide, &["wide.npy", "1e300 in row 1, column 1", "32-bit float"]);
     }
+    let hill = [1.0f32, 2.0, 3.0, 4.0, 9.0, 6.0, 7.0, 5.0, 9.0];
+    write_npy(&path.join("hill.npy"), &hill, 3, 3).unwrap();
+    for (factor, part) in
+        [("1e38", "--z-factor nearer to 1 than 1e38"), ("1e300", "z factor 1e300")]
+    {
+        let words = ["hill.npy", "--plan-curvature", "x.npy", "--z-factor", factor];
+        PROGRAM.fails(path, &words, &["hill.npy", part]);
+    }
     PROGRAM.succeeds(path, &["plan", "large.npy", "--product", "tri"]);
     let lines = PROGRAM.errors(path, &["run", "plan.json", "--all"]);
     assert!(

@@ -76,9 +76,7 @@ impl Errors {
             errors.iter_mut().zip(shares).for_each(|(mean, share)| *mean = of_share(*mean, share));
         }
         // Means of squares are not negative but for rounding.
-        errors
-            .iter_mut()
-            .for_each(|e| *e = if *e < 0.0 { 0.0 } else { e.sqrt() * self.unit as f32 });
+        errors.iter_mut().for_each(|e| *e = (f64::from(e.max(0.0).sqrt()) * self.unit) as f32);
         if let Some(found) = surface.statistics {
             let unknown = errors.iter_mut().zip(&found.min).filter(|&(_, &least)| least < 0.0);
             unknown.for_each(|(error, _)| *error = f32::NAN);

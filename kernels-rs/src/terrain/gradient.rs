@@ -123,6 +123,7 @@ pub fn ordinary_height(scale: &Scale) -> f32 {
 /// The sums of a neighbourhood, divided by a power of two so that the larger is about 1, and the scale that makes up
 /// for it. If the slope is above 2^40, it becomes about 2^40: no product tells either from a vertical one.
 #[inline(always)]
+#[allow(clippy::manual_clamp)] // `clamp` may panic, which device code must not
 fn normalised<G: Gradient>(n: &[f32; 9], scale: &Scale) -> ([f32; 2], Scale) {
     const EXPONENT: u32 = 0x7f80_0000;
     let power_of_two = |exponent: i32| f32::from_bits(((127 + exponent) as u32) << 23);

@@ -24,7 +24,7 @@ use idw::{Input, Points, ValueRange};
 use programs::args::{Format, PointArgs};
 use programs::cloud::{Cloud, on_ground};
 use programs::opening::Opening;
-use programs::products::{Products, require_finite};
+use programs::products::{Products, centres, require_finite};
 use programs::program;
 use programs::report::{Report, digits};
 use programs::stages::Stages;
@@ -116,9 +116,7 @@ fn run(args: &Args) -> Result<()> {
         Some(_) => call.kriging(&mut stages, &mut report).map_err(name)?,
     };
     let names = surface::bands(args.surface.second_band());
-    let width = grid.width as usize;
-    let centre = |cell: usize| grid.cell_centre((cell % width) as u32, (cell / width) as u32);
-    require_finite(names.iter().zip(&bands), centre)?;
+    require_finite(names.iter().zip(&bands), centres(grid))?;
     report.raster("surface", &grid, "values", &bands[0]);
     let second = args.surface.second_band().into_iter().zip(bands.get(1));
     second.for_each(|(name, band)| report.quantity(name, band));

@@ -86,7 +86,7 @@ impl Floor {
             ensure!(
                 (points / own - 1.0).abs() < 1e-5,
                 "--above {path}: a unit of its heights is {own} m, of the points' {points} m: give a raster in the points' \
-                 unit, or the right vertical system by --crs or gdal_edit.py -a_srs"
+                 unit. If a unit is wrong, --crs or gdal_edit.py -a_srs states the vertical system"
             );
         }
         Ok(note.map(|note| format!("--above {path}: {note}")).into_iter().collect())

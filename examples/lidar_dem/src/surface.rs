@@ -71,8 +71,8 @@ pub struct SurfaceArgs {
     /// or Shapefile (.shp). A cell is inside if its centre is. Points count wherever they lie
     #[arg(long, value_name = "POLYGONS")]
     pub within: Option<PathBuf>,
-    /// How natural neighbours are found: exact (by geometry) or pixels (by a raster, which goes beyond the DEM with
-    /// --bounds alone, so that heights at the border depend on that option)
+    /// How natural neighbours are found: exact (by geometry) or pixels (by a raster). Pixels lie beyond the DEM with
+    /// --bounds alone, so heights at the border depend on that option
     #[arg(long, value_name = "NAME", default_value = "exact")]
     pub method: Method,
     /// The weights of natural neighbours: sibson, laplace, or c1 (smooth). With --method pixels, laplace and c1 need

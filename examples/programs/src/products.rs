@@ -31,6 +31,12 @@ pub fn require_finite<'a>(
     Ok(())
 }
 
+/// Returns the centres of a grid's cells, by their number.
+pub fn centres(grid: GridSpec) -> impl Fn(usize) -> (f64, f64) {
+    let width = grid.width as usize;
+    move |cell| grid.cell_centre((cell % width) as u32, (cell / width) as u32)
+}
+
 /// Properties that all products of a grid share.
 #[derive(Clone, Copy)]
 pub struct Products<'a> {

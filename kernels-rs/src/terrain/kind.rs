@@ -45,7 +45,7 @@ pub trait Product: Copy {
     /// The product of a neighbourhood, and whether it exists: it does not if a height is NaN.
     fn of(n: &[f32; 9], scale: &Scale) -> (f32, bool);
 
-    /// Whether [`of`](Self::of) serves for gradients up to a size alone.
+    /// Whether [`of`](Self::of) is right for gradients up to a size alone.
     const HAS_SIZE: bool = false;
 
     /// How large the gradient of a neighbourhood is, if that matters: the square of its sums.

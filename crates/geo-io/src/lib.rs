@@ -52,6 +52,7 @@ pub use gpu_core::files::remove_unfinished;
 pub use half::f16;
 pub use input::{is_url, remote_version};
 pub use output::preallocated::Prefilled;
+pub use output::together::write_together;
 pub use output::{Existing, Output, check_distinct, check_output, write_file};
 pub use points::bins::{BinSpec, BinWriter, Binned, Bins, Position, remove_bins};
 pub use points::csv::CsvColumns;

@@ -6,6 +6,7 @@
 pub(crate) mod folder;
 pub(crate) mod preallocated;
 pub(crate) mod replaced;
+pub(crate) mod together;
 
 use std::fs::File;
 use std::io::{BufWriter, ErrorKind, Read};
@@ -228,7 +229,12 @@ impl Pending {
     }
 
     /// Gives the complete file its name.
-    pub fn finish(self) -> Result<()> {
+    pub fn finish(mut self) -> Result<()> {
+        self.unfinished.flushed().map_err(|e| failed(&self.path, e))?;
+        together::finish(move || self.take_name())
+    }
+
+    fn take_name(self) -> Result<()> {
         let Self { mut unfinished, place, path, existing } = self;
         if existing == Existing::KeepSame && place.exists() {
             let same = unfinished.flushed().and_then(|new| have_same_bytes(new, &place));

@@ -29,8 +29,7 @@ pub fn product(
     progress: &dyn Progress,
 ) -> Result<Grid<f32>> {
     check_grid(dem.grid())?;
-    let (kind, is_horn, recipe) = params.recipe()?;
-    let scales = params.ground.scales(dem.grid(), &recipe)?;
+    let (kind, is_horn, recipe, scales) = params.recipe(dem.grid())?;
     let scale_of = move |row: usize| match &scales {
         Scales::Same(scale) => *scale,
         Scales::OfRows(parallels) => recipe.scale(parallels.sides_of(row as u32)),
@@ -64,21 +63,39 @@ impl Rows<'_> {
         let (dem, grid) = (self.dem.values(), *self.dem.grid());
         let (width, height) = (grid.width as usize, grid.height as usize);
         let mut out = host_memory::filled(f32::NAN, dem.len())?;
+        let are_large =
+            if P::HAS_SIZE { self.rows_of_large_heights() } else { vec![false; height] };
         for band in bands(if width > 0 { height } else { 0 }) {
             report(self.progress, self.stage, band.start, height)?;
             let rows = &mut out[band.start * width..band.end * width];
             parallel::for_chunks(rows, width, |i, line| {
                 let y = band.start + i;
-                make_row::<P, E>(dem, (width, height), y, &(self.scale_of)(y), line);
+                let (scale, size) = ((self.scale_of)(y), (width, height));
+                match are_large[y.saturating_sub(1)..height.min(y + 2)].contains(&true) {
+                    false => make_row::<P, E, true>(dem, size, y, &scale, line),
+                    true => make_row::<P, E, false>(dem, size, y, &scale, line),
+                }
             });
         }
         report(self.progress, self.stage, 1, 1)?;
         Ok(Grid::new(out, grid)?)
     }
+
+    /// Which rows have a height with which a gradient might be too large for an ordinary product.
+    fn rows_of_large_heights(&self) -> Vec<bool> {
+        let (dem, rows) = (self.dem.values(), self.dem.grid().height as usize);
+        let limits = (0..rows).map(|row| kernels::ordinary_height(&(self.scale_of)(row)));
+        let (width, limit) = (dem.len() / rows.max(1), limits.fold(f32::INFINITY, f32::min));
+        parallel::map(rows, 64, |row| {
+            let heights = &dem[row * width..][..width];
+            // A sum, unlike a search, takes several cells at once. NaN is not above.
+            heights.iter().map(|height| u32::from(height.abs() > limit)).sum::<u32>() > 0
+        })
+    }
 }
 
 /// Makes a row of a product. Cells at the border of the raster have NaN beyond it.
-fn make_row<P: Product, E: Edge>(
+fn make_row<P: Product, E: Edge, const IS_ORDINARY: bool>(
     dem: &[f32],
     (width, height): (usize, usize),
     y: usize,
@@ -86,7 +103,7 @@ fn make_row<P: Product, E: Edge>(
     line: &mut [f32],
 ) {
     let at_border = |x: usize| {
-        product_of::<P, E>(
+        product_of::<P, E, IS_ORDINARY>(
             std::array::from_fn(|i| {
                 // Offsets 0, 1, 2 stand for -1, 0, 1.
                 let (x, y) = ((x + i % 3).wrapping_sub(1), (y + i / 3).wrapping_sub(1));
@@ -102,7 +119,7 @@ fn make_row<P: Product, E: Edge>(
     let inner = line[1..width - 1].iter_mut().zip(above).zip(own).zip(below);
     for (((cell, a), b), c) in inner {
         let n = [a[0], a[1], a[2], b[0], b[1], b[2], c[0], c[1], c[2]];
-        *cell = product_of::<P, E>(n, scale);
+        *cell = product_of::<P, E, IS_ORDINARY>(n, scale);
     }
     (line[0], line[width - 1]) = (at_border(0), at_border(width - 1));
 }

@@ -53,12 +53,12 @@ pub fn product<'a>(
     let dem = dem.into();
     let grid = *dem.grid();
     check_grid(&grid)?;
-    let (kind, is_horn, recipe) = params.recipe()?;
+    let (kind, is_horn, recipe, scales) = params.recipe(&grid)?;
     let is_level = params.edges == Edges::Level;
     let key = (kind, is_horn, is_level);
     let kernel = kernels::product::find(|&of| of == key).expect("an instance for each");
     let GridSpec { width, height, .. } = grid;
-    let (scale, table) = match params.ground.scales(&grid, &recipe)? {
+    let (scale, table) = match scales {
         Scales::Same(scale) => (scale, None),
         Scales::OfRows(parallels) => {
             // Each row has its own in the table.

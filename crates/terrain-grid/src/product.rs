@@ -1,8 +1,9 @@
 //! Products of a cell and its eight neighbours, and their parameters.
 
-use gpu_core::require_parameter;
+use gpu_core::{GridSpec, require_parameter};
 use kernels_rs::terrain::{Gradient as _, Horn, Kind, Recipe, ZevenbergenThorne};
 
+use crate::ground::Scales;
 use crate::params::finite;
 use crate::{Ground, Result};
 
@@ -257,8 +258,9 @@ impl ProductParams {
         edges: Edges;
     }
 
-    /// Checks it but for the ground, and returns the kernels' product, whether its gradient is Horn's, and what a scale is made of.
-    pub(crate) fn recipe(&self) -> Result<(Kind, bool, Recipe)> {
+    /// Checks it, and returns the kernels' product, whether its gradient is Horn's, what a scale is made of, and the
+    /// scales of a grid.
+    pub(crate) fn recipe(&self, grid: &GridSpec) -> Result<(Kind, bool, Recipe, Scales)> {
         finite("z factor", self.z_factor)?;
         let (kind, light, constant) = self.kind()?;
         let (is_horn, weight) = match self.gradient {
@@ -268,7 +270,17 @@ impl ProductParams {
         };
         let is_curvature = u32::from(matches!(kind, Kind::Plan | Kind::Profile));
         let rise = self.z_factor / weight;
-        Ok((kind, is_horn, Recipe { rise, light, constant: constant as f32, is_curvature }))
+        let recipe = Recipe { rise, light, constant: constant as f32, is_curvature };
+        let scales = self.ground.scales(grid, &recipe)?;
+        let is_scaled = is_curvature == 1
+            || has_gradient(kind) && !matches!(kind, Kind::Azimuth | Kind::Trigonometric);
+        let factor = match &scales {
+            Scales::Same(scale) => scale.factor,
+            Scales::OfRows(parallels) => recipe.scale(parallels.sides_of(0)).factor,
+        };
+        let fits = !is_scaled || self.z_factor == 0.0 || factor.is_normal();
+        require_parameter("z factor", self.z_factor, fits, EXPECTED)?;
+        Ok((kind, is_horn, recipe, scales))
     }
 
     /// The kernels' product, and what it takes of the light.
@@ -298,6 +310,10 @@ impl ProductParams {
         }
     }
 }
+
+/// What a factor on heights must be.
+const EXPECTED: &str =
+    "between about 1e-18 and 1e18 times the side of a cell: results would not fit a 32-bit float";
 
 fn has_gradient(kind: Kind) -> bool {
     use Kind::{Azimuth, Combined, Degrees, Igor, Multidirectional, Percent, Shade, Trigonometric};

@@ -71,6 +71,7 @@ impl Args {
             Format::of("--nearest", path, &SITES)?;
         }
         self.ground.check()?;
+        self.raster.check(self.outputs())?;
         let outputs: Vec<&Path> = self.outputs().map(PathBuf::as_path).collect();
         geo_io::check_distinct(std::slice::from_ref(&self.mask), &outputs)?;
         for path in outputs {

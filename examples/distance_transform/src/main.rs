@@ -113,7 +113,8 @@ fn run(args: &Args) -> Result<()> {
         place.unwrap_or_else(|| Georeference::north_up((0.0, f64::from(height) * sides.1), sides));
     stages.run("write", |progress| {
         let globe = globe.map(|globe| globe.globe());
-        write(args, &Lie { place: &place, sides, globe }, diagram, &mut rooms, progress)
+        let lie = Lie { place: &place, sides, globe };
+        geo_io::write_together(|| write(args, &lie, diagram, &mut rooms, progress))
     })?;
     report.stages(&stages);
     report.beside(stages.beside().iter().cloned().chain(rooms.beside()));

@@ -90,6 +90,8 @@ impl Args {
                  ends in .tif or .zarr"
             );
         }
+        self.light.check(&[("a picture (.png) as --output", format == Format::Png)], &[])?;
+        self.raster.check([&self.output])?;
         geo_io::check_distinct(inputs, &[&self.output])?;
         Ok(geo_io::check_output(Output { path: &self.output, existing: self.existing() })?)
     }

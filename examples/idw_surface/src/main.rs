@@ -24,7 +24,7 @@ use idw::{Input, Points, ValueRange};
 use programs::args::{Format, PointArgs};
 use programs::cloud::{Cloud, on_ground};
 use programs::opening::Opening;
-use programs::products::Products;
+use programs::products::{Products, centres, require_finite};
 use programs::program;
 use programs::report::{Report, digits};
 use programs::stages::Stages;
@@ -115,6 +115,8 @@ fn run(args: &Args) -> Result<()> {
         None => call.idw(range, &mut stages, &mut report).map_err(name)?,
         Some(_) => call.kriging(&mut stages, &mut report).map_err(name)?,
     };
+    let names = surface::bands(args.surface.second_band());
+    require_finite(names.iter().zip(&bands), centres(grid))?;
     report.raster("surface", &grid, "values", &bands[0]);
     let second = args.surface.second_band().into_iter().zip(bands.get(1));
     second.for_each(|(name, band)| report.quantity(name, band));

@@ -76,9 +76,8 @@ impl Errors {
             errors.iter_mut().zip(shares).for_each(|(mean, share)| *mean = of_share(*mean, share));
         }
         // Means of squares are not negative but for rounding.
-        errors
-            .iter_mut()
-            .for_each(|e| *e = if *e < 0.0 { 0.0 } else { e.sqrt() * self.unit as f32 });
+        let root = |mean: f32| f64::from(if mean < 0.0 { 0.0 } else { mean.sqrt() });
+        errors.iter_mut().for_each(|e| *e = (root(*e) * self.unit) as f32);
         if let Some(found) = surface.statistics {
             let unknown = errors.iter_mut().zip(&found.min).filter(|&(_, &least)| least < 0.0);
             unknown.for_each(|(error, _)| *error = f32::NAN);

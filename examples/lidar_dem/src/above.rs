@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, anyhow, bail, ensure};
 use geo_io::{Crs, ValuesFile};
 use gpu_core::{Bounds, GridSpec, parallel};
+use programs::units::assumed_metres_per_height;
 
 use crate::beside::Stated;
 use crate::lattice::Lattice;
@@ -76,12 +77,16 @@ impl Floor {
             }
             (_, None) => None,
         };
-        let unit = |crs: Option<&Crs>| crs.and_then(Crs::metres_per_height);
-        let own = unit(self.crs.as_ref()).or(self.file.metres_per_value());
-        if let Some((points, own)) = unit(points).zip(own) {
+        let unit = |crs: Option<&Crs>, of_values: Option<f64>| {
+            let stated = crs.and_then(Crs::metres_per_height).or(of_values);
+            stated.or_else(|| crs.and_then(assumed_metres_per_height))
+        };
+        let own = unit(self.crs.as_ref(), self.file.metres_per_value());
+        if let Some((points, own)) = unit(points, None).zip(own) {
             ensure!(
-                (points / own - 1.0).abs() < 1e-7,
-                "--above {path}: a unit of its heights is {own} m, of the points' {points} m: give a raster in the points' unit"
+                (points / own - 1.0).abs() < 1e-5,
+                "--above {path}: a unit of its heights is {own} m, of the points' {points} m: give a raster in the points' \
+                 unit. If a unit is wrong, --crs or gdal_edit.py -a_srs states the vertical system"
             );
         }
         Ok(note.map(|note| format!("--above {path}: {note}")).into_iter().collect())

@@ -6,6 +6,7 @@ use gpu_core::{Device, GridSpec, GridView, Points, Progress, ValueRange, host_me
 use nni_grid::{Dem, Input, Summary};
 use programs::args::HEIGHT;
 use programs::cloud::Cloud;
+use programs::products::{centres, require_finite};
 
 use crate::above::Floor;
 use crate::extent::Extents;
@@ -128,6 +129,7 @@ impl Made {
             });
         }
         let outside = inside.map_or(0, |inside| leave_out(&mut bands, &extents.cut(inside)));
+        require_finite(surface.bands().iter().zip(&bands), centres(grid))?;
         summary.nodata = nodata(&bands[0]).saturating_sub(lost + outside);
         Ok(Self { grid, bands, summary, lost, outside })
     }

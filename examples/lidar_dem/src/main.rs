@@ -108,6 +108,25 @@ fn run(args: &Args) -> Result<()> {
         })?;
         report_breaklines(&mut report, &added);
     }
+    let made_of = (cloud, extents, measured, units);
+    geo_io::write_together(|| {
+        make(args, made_of, (area.as_ref(), floor.as_ref()), &device, (&mut stages, &mut report))
+    })?;
+    report.stages(&stages);
+    report.written(&args.outputs());
+    report.print(&args.run, args.output.as_os_str() == "-");
+    Ok(())
+}
+
+/// Interpolates, and writes the DEM and its products. The first `measured` points are not of breaklines.
+fn make(
+    args: &Args,
+    (mut cloud, extents, measured, units): (Cloud, Extents, usize, Units),
+    (area, floor): (Option<&Area>, Option<&Floor>),
+    device: &Device,
+    (stages, report): (&mut Stages, &mut Report),
+) -> Result<()> {
+    let crs = args.surface.crs_of_result(cloud.crs.as_ref());
     if let Some(path) = &args.triangles {
         let output = Output { path, existing: args.existing() };
         let [corners, triangles] = stages.run("triangles", |progress| {
@@ -121,16 +140,11 @@ fn run(args: &Args) -> Result<()> {
         // Behind the triangles, which have the heights as given.
         let ranges = Ranges::settled(&mut cloud);
         let added = cloud.x.len() - measured;
-        let how = (&args.surface, area.as_ref(), floor.as_ref());
-        interpolate(&device, (cloud, added), &ranges, extents, how, progress)
+        let how = (&args.surface, area, floor);
+        interpolate(device, (cloud, added), &ranges, extents, how, progress)
     })?;
-    report_dem(&mut report, &dem, &args.surface);
-    let crs = args.surface.crs_of_result(crs);
-    write_products(args, &dem, crs.as_ref(), units, &device, &mut stages, &mut report)?;
-    report.stages(&stages);
-    report.written(&args.outputs());
-    report.print(&args.run, args.output.as_os_str() == "-");
-    Ok(())
+    report_dem(report, &dem, &args.surface);
+    write_products(args, &dem, crs.as_ref(), units, device, stages, report)
 }
 
 /// Reads the points that count, in their coordinate system. If the user wants only the highest point of each cell,

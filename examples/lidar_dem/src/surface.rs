@@ -7,7 +7,7 @@ use clap::Args;
 use geo_io::Crs;
 use gpu_core::{Shortest, ValueRange};
 use nni_grid::{Duplicates, Fill, Method, Params, Weights};
-use programs::args::{HEIGHT, Size, number, positive, value_name, whole};
+use programs::args::{HEIGHT, Size, number, positive, require_owner, value_name, whole};
 use programs::cloud::Cloud;
 use programs::edges::CellsBy;
 
@@ -71,7 +71,8 @@ pub struct SurfaceArgs {
     /// or Shapefile (.shp). A cell is inside if its centre is. Points count wherever they lie
     #[arg(long, value_name = "POLYGONS")]
     pub within: Option<PathBuf>,
-    /// How natural neighbours are found: exact (by geometry) or pixels (by a raster)
+    /// How natural neighbours are found: exact (by geometry) or pixels (by a raster). Pixels lie beyond the DEM with
+    /// --bounds alone, so heights at the border depend on that option
     #[arg(long, value_name = "NAME", default_value = "exact")]
     pub method: Method,
     /// The weights of natural neighbours: sibson, laplace, or c1 (smooth). With --method pixels, laplace and c1 need
@@ -82,8 +83,8 @@ pub struct SurfaceArgs {
     #[arg(long, value_name = "POLICY", default_value = "mean")]
     pub duplicates: Duplicates,
     /// With --method pixels: how far from a DEM cell pixels count for it, in DEM cells; "inf" for no limit. In gaps
-    /// wider than twice this, heights differ from natural neighbour interpolation [default: 3 with weights sibson, inf
-    /// with others]
+    /// wider than twice this, heights differ from natural neighbour interpolation. With "inf", heights near the border
+    /// of --bounds depend on --max-distance [default: 3 with weights sibson, inf with others]
     #[arg(long, value_name = "CELLS", value_parser = number)]
     pub query_radius: Option<f64>,
     /// With --method pixels: how far from a point cells use it, in DEM cells, as in the paper. The surface has a step
@@ -175,6 +176,8 @@ impl SurfaceArgs {
         let s = self.supersample;
         let most = nni_grid::MAX_SUPERSAMPLE;
         ensure!((1..=most).contains(&s), "--supersample {s} is not from 1 to {most}");
+        let on_pixels = [("--method pixels", self.method == Method::Pixels)];
+        require_owner("--supersample", s != 1, &on_pixels)?;
         for (i, name) in self.value.iter().enumerate() {
             ensure!(
                 !name.trim().is_empty(),

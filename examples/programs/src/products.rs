@@ -2,12 +2,40 @@
 
 use std::path::Path;
 
-use anyhow::{Result, ensure};
+use anyhow::{Result, bail, ensure};
 use geo_io::{Bands, Cells, Crs, Existing, Georeference, Output};
-use gpu_core::GridSpec;
 use gpu_core::parallel::{self, FINE};
+use gpu_core::{GridSpec, Shortest};
 
 use crate::args::{Format, RasterArgs, ending};
+
+/// Refuses values beyond f32, in bands of cells whose centres `centre_of` gives. A band without a name has the values.
+///
+/// # Errors
+/// In the case that the summary names.
+pub fn require_finite<'a>(
+    bands: impl IntoIterator<Item = (&'a String, &'a Vec<f32>)>,
+    centre_of: impl Fn(usize) -> (f64, f64),
+) -> Result<()> {
+    for (name, band) in bands {
+        if let Some(cell) = parallel::first(band.len(), FINE, |i| band[i].is_infinite()) {
+            let name = if name.is_empty() { "value" } else { name };
+            let (x, y) = centre_of(cell);
+            let (x, y) = (Shortest(x), Shortest(y));
+            bail!(
+                "the {name} of the cell at {x}, {y} is beyond the range of f32, the type of the result: divide the values \
+                 of the points by a number first"
+            );
+        }
+    }
+    Ok(())
+}
+
+/// Returns the centres of a grid's cells, by their number.
+pub fn centres(grid: GridSpec) -> impl Fn(usize) -> (f64, f64) {
+    let width = grid.width as usize;
+    move |cell| grid.cell_centre((cell % width) as u32, (cell / width) as u32)
+}
 
 /// Properties that all products of a grid share.
 #[derive(Clone, Copy)]

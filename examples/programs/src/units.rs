@@ -123,6 +123,13 @@ fn angle(unit: f64) -> String {
     }
 }
 
+/// The metres of a unit of height in a coordinate system, where nothing states it: metres beside degrees and
+/// kilometres, else the unit of the ground.
+pub fn assumed_metres_per_height(crs: &Crs) -> Option<f64> {
+    let ground = crs.metres_per_unit();
+    if crs.is_geographic() || is_large(ground) { Some(1.0) } else { ground }
+}
+
 /// Returns whether a unit of the ground is too large for heights, such as the kilometre.
 fn is_large(ground: Option<f64>) -> bool {
     ground.is_some_and(|metres| metres >= 100.0)

@@ -8,7 +8,7 @@ use ccq_tree::{Connectivity, Window};
 use clap::{Parser, Subcommand};
 use geo_io::{Number, Output};
 use gpu_core::{Bounds, DeviceChoice, GridSpec};
-use programs::args::{Extent, RunArgs, count, ending, whole};
+use programs::args::{Extent, RunArgs, count, ending, require_owner, whole};
 use programs::catalogues::{CatalogueArgs, Content};
 use programs::inputs::{Files, is_one_file};
 use programs::scale::RunTileArgs;
@@ -66,10 +66,10 @@ pub struct BuildArgs {
     #[arg(short, long, value_name = "PATH", default_value = "index.ccq")]
     pub output: PathBuf,
     /// Number of cells along a side of the sample
-    #[arg(long, value_name = "N", value_parser = count, default_value = "1024")]
+    #[arg(long, value_name = "N", value_parser = count, default_value = "1024", conflicts_with = "rasters")]
     pub sample_side: usize,
     /// Seed of the sample
-    #[arg(long, default_value_t = 1, value_parser = whole(0..=u64::MAX))]
+    #[arg(long, default_value_t = 1, value_parser = whole(0..=u64::MAX), conflicts_with = "rasters")]
     pub seed: u64,
     #[command(flatten)]
     pub run: RunArgs,
@@ -171,6 +171,7 @@ impl BuildArgs {
         let path = &self.output;
         ensure!(ending(path) == "ccq", "--output {}: the name must end in .ccq", path.display());
         check_bins(&self.bins)?;
+        check_array(self.array.as_deref(), &self.rasters)?;
         Ok(geo_io::check_output(self.place())?)
     }
 
@@ -182,6 +183,14 @@ impl BuildArgs {
         };
         Output { path: &self.output, existing }
     }
+}
+
+/// Refuses the array of an archive if no raster can be one. A catalogue may list archives.
+fn check_array(array: Option<&str>, rasters: &[PathBuf]) -> Result<()> {
+    let others = ["tif", "tiff", "vrt", "asc", "zarr", "npy", "png"];
+    let may_be_archive = |path: &PathBuf| !others.contains(&&ending(path)[..]);
+    let has_archive = rasters.iter().any(may_be_archive);
+    require_owner("--array", array.is_some(), &[("an NPZ archive", has_archive)])
 }
 
 /// What a result is written as.
@@ -211,6 +220,10 @@ impl QueryArgs {
             );
         }
         let has_raster = !(self.raster.is_empty() && self.raster_of.is_empty());
+        let of_others = self.rasters_of_others();
+        let rasters: Vec<PathBuf> =
+            self.raster.iter().chain(of_others.map(|[_, raster]| raster)).cloned().collect();
+        check_array(self.array.as_deref(), &rasters)?;
         ensure!(
             self.nodata.is_none() || has_raster,
             "--nodata belongs to --raster or --raster-of: give one of these, or leave out \

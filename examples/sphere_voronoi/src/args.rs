@@ -6,10 +6,14 @@ use std::str::FromStr;
 use anyhow::{Result, ensure};
 use clap::{Parser, ValueEnum};
 use geo_io::{CsvColumns, Existing, Output};
-use programs::args::{RunArgs, ending, whole};
+use programs::args::{RunArgs, ending, require_owner, whole};
 use sphere_qtm::{Baseline, Latitude, Level, MAX_LEVEL, Method, Params};
 
 use crate::ids::Grid;
+
+/// The width of the map, and the middle of an orthographic one, where nothing says otherwise.
+const MAP_WIDTH: u32 = 2048;
+const CENTRE: (f64, f64) = (10.0, 30.0);
 
 /// Find the nearest site of every cell of the globe. Cells are the triangles of a mesh; distances are along great
 /// circles.
@@ -72,7 +76,7 @@ pub struct Args {
     #[arg(long, value_name = "LON,LAT", default_value = "10,30")]
     pub centre: Centre,
     /// Pixels of the map from west to east
-    #[arg(long, value_name = "PIXELS", default_value_t = 2048, value_parser = whole::<u32>(2..=32768))]
+    #[arg(long, value_name = "PIXELS", default_value_t = MAP_WIDTH, value_parser = whole::<u32>(2..=32768))]
     pub map_width: u32,
     #[command(flatten)]
     pub run: RunArgs,
@@ -163,6 +167,7 @@ impl Args {
     /// Checks what clap cannot check, above all that the program can write its outputs.
     pub fn check(&self) -> Result<()> {
         ensure!(self.sample_sites > 0, "--sample-sites 0: a diagram needs a site");
+        self.check_owners()?;
         let outputs = self.outputs();
         for (option, path, endings) in &outputs {
             let known = endings.contains(&ending(path).as_str());
@@ -182,6 +187,18 @@ impl Args {
         let paths: Vec<&Path> = outputs.iter().map(|(_, path, _)| *path).collect();
         geo_io::check_distinct(&inputs, &paths)?;
         paths.into_iter().try_for_each(|path| Ok(geo_io::check_output(self.to(path))?))
+    }
+
+    /// Refuses options without the output that depends on them.
+    fn check_owners(&self) -> Result<()> {
+        let map = [("--map", self.map.is_some())];
+        let is_orthographic = self.projection == Projection::Orthographic;
+        let is_elsewhere = (self.centre.0.longitude(), self.centre.0.latitude()) != CENTRE;
+        require_owner("--projection", is_orthographic, &map)?;
+        require_owner("--map-width", self.map_width != MAP_WIDTH, &map)?;
+        let projection = [("--projection orthographic", is_orthographic)];
+        require_owner("--centre", is_elsewhere, &projection)?;
+        require_owner("--cell-column", self.cell_column != "cell", &[("--ids", self.ids.is_some())])
     }
 
     /// Where an output goes.

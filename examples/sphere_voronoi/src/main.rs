@@ -58,7 +58,9 @@ fn run(args: &Args) -> Result<()> {
     report.field("level", args.level);
     report.field("cells", cells);
     report.field("sites", sites.count());
-    stages.run("write", |p| write(args, &sites, &diagram, &mut report, p))?;
+    stages.run("write", |p| {
+        geo_io::write_together(|| write(args, &sites, &diagram, &mut report, p))
+    })?;
     report.stages(&stages);
     report.written(&args.written());
     report.print(&args.run, false);

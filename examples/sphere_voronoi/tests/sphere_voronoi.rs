@@ -348,6 +348,20 @@ fn polygons_that_cross_themselves_are_mended_and_said() {
 }
 
 #[test]
+fn an_option_without_its_output_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    for (option, value, owner) in [
+        ("--projection", "orthographic", "--map"),
+        ("--map-width", "100", "--map"),
+        ("--centre", "5,6", "--projection orthographic"),
+        ("--cell-column", "id", "--ids"),
+    ] {
+        let words = [option, "belongs to", owner];
+        PROGRAM.fails(folder.path(), &["--level", "3", option, value], &words);
+    }
+}
+
+#[test]
 fn what_no_site_can_be_is_said_with_its_reason() {
     let folder = tempfile::tempdir().unwrap();
     let fails = |text: &str, words: &[&str]| {

@@ -153,6 +153,7 @@ impl Args {
         let outputs = self.paths();
         let options = Name::ALL.map(Name::option).join(", ");
         ensure!(!outputs.is_empty(), "no product: give one of {options}");
+        self.raster.check(self.paths())?;
         let outputs: Vec<&Path> = outputs.into_iter().map(PathBuf::as_path).collect();
         let inputs: Vec<PathBuf> =
             std::iter::once(&self.dem).chain(&self.drawing.colours).cloned().collect();

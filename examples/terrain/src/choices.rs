@@ -2,7 +2,7 @@
 
 use anyhow::{Result, ensure};
 use clap::{Args, ValueEnum};
-use programs::args::{LightArgs, number};
+use programs::args::{LightArgs, number, require_owner};
 use serde::{Deserialize, Serialize};
 use terrain_grid::{
     Angle, Aspect, Curvature, Edges, Gradient, Light, Product, ProductParams, Ruggedness, Shading,
@@ -89,7 +89,17 @@ impl Name {
 
     /// Whether it depends on where the north is.
     pub fn needs_north(self) -> bool {
-        matches!(self, Self::Aspect | Self::Hillshade | Self::Relief)
+        self.is_lit() || self == Self::Aspect
+    }
+
+    /// Whether it depends on the light.
+    pub fn is_lit(self) -> bool {
+        matches!(self, Self::Hillshade | Self::Relief)
+    }
+
+    /// Whether it is made of a gradient.
+    pub fn has_gradient(self) -> bool {
+        self.is_lit() || matches!(self, Self::Slope | Self::Aspect)
     }
 
     /// Its option.
@@ -202,19 +212,36 @@ impl MethodArgs {
     /// # Errors
     /// The user gives an option for a product that the run does not make.
     pub fn check(&self, names: &[Name]) -> Result<()> {
-        let is_given = [
-            (self.slope_unit != UnitName::Degrees, "--slope-unit", Name::Slope),
-            (self.aspect_angle != AngleName::Azimuth, "--aspect-angle", Name::Aspect),
-            (self.flat.is_some(), "--flat", Name::Aspect),
-            (self.tri_method != TriName::Riley, "--tri-method", Name::Tri),
-        ];
-        for (is_given, option, name) in is_given {
-            ensure!(
-                !is_given || names.contains(&name),
-                "{option} belongs to {}: give both or neither",
-                name.option()
-            );
-        }
+        let of = |option: &str, is_given: bool, is_owner: &dyn Fn(Name) -> bool| {
+            let owners: Vec<(String, bool)> = Name::ALL
+                .into_iter()
+                .filter(|&name| is_owner(name))
+                .map(|name| (name.option(), names.contains(&name)))
+                .collect();
+            let owners: Vec<(&str, bool)> = owners.iter().map(|(a, b)| (&a[..], *b)).collect();
+            require_owner(option, is_given, &owners)
+        };
+        let is = |own: Name| move |name| name == own;
+        of("--slope-unit", self.slope_unit != UnitName::Degrees, &is(Name::Slope))?;
+        of("--aspect-angle", self.aspect_angle != AngleName::Azimuth, &is(Name::Aspect))?;
+        of("--flat", self.flat.is_some(), &is(Name::Aspect))?;
+        of("--tri-method", self.tri_method != TriName::Riley, &is(Name::Tri))?;
+        of("--gradient", self.gradient != GradientName::Horn, &Name::has_gradient)?;
+        let is_number = |name: Name| name.kind() == Kind::Numbers;
+        of("--edges", self.edges != EdgesName::Nodata, &is_number)?;
+        of("--shading", self.shading != ShadingName::Lambert, &Name::is_lit)?;
+        of("--azimuth", self.light.has_azimuth(), &Name::is_lit)?;
+        of("--altitude", self.light.has_altitude(), &Name::is_lit)?;
+        let is_scaled = |name: Name| name.needs_lengths() && name != Name::Aspect;
+        of("--z-factor", self.light.has_z_factor(), &is_scaled)?;
+        ensure!(
+            self.shading != ShadingName::Multidirectional || !self.light.has_azimuth(),
+            "--azimuth is for one light, --shading multidirectional has four: leave out one of them"
+        );
+        ensure!(
+            self.shading != ShadingName::Igor || !self.light.has_altitude(),
+            "--shading igor takes no --altitude: leave out one of them"
+        );
         Ok(())
     }
 

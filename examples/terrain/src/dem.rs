@@ -405,12 +405,18 @@ impl Part {
     ) -> Result<Vec<f32>> {
         let [rows, columns] = &self.window;
         let grid = GridSpec::of_pixels(columns.len() as u32, rows.len() as u32);
-        let params = lie.params(params, rows.start as u32);
-        let made = terrain_grid::product(device, GridView::new(heights, grid)?, &params)?;
+        let on_ground = lie.params(params, rows.start as u32);
+        let made = terrain_grid::product(device, GridView::new(heights, grid)?, &on_ground)?;
         if let Some((cell, height)) = overflow(heights, made.values(), columns.len()) {
             let (row, column) =
                 (rows.start + cell / columns.len(), columns.start + cell % columns.len());
-            let height = Shortest(height);
+            let (is_large, height) = (height.abs() > LARGE, Shortest(height));
+            ensure!(
+                is_large,
+                "row {row}, column {column}: the result does not fit a 32-bit float, though no height around is beyond \
+                 {height}: take a --z-factor nearer to 1 than {}, or larger cells",
+                Shortest(params.z_factor)
+            );
             bail!(
                 "the height {height} beside row {row}, column {column} is too large for a 32-bit result: if it means NODATA, \
                  run gdal_edit.py -a_nodata {height}; else divide all heights by a number"
@@ -450,11 +456,12 @@ impl Part {
     }
 }
 
+/// Up to it no sum of squares of differences of heights overflows.
+const LARGE: f32 = 1e18;
+
 /// Returns the first cell whose product is infinite or NaN because the finite heights around it are too large, and the
 /// largest of these heights.
 fn overflow(heights: &[f32], made: &[f32], width: usize) -> Option<(usize, f32)> {
-    /// Below it no sum of squares of differences of heights overflows.
-    const LARGE: f32 = 1e18;
     let is_large = |height: &f32| height.is_finite() && height.abs() > LARGE;
     let has_large = parallel::count(heights.len(), FINE, |i| is_large(&heights[i])) > 0;
     if !has_large && parallel::count(made.len(), FINE, |i| made[i].is_infinite()) == 0 {

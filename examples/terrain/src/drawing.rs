@@ -5,13 +5,16 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail, ensure};
 use geo_io::Number;
 use gpu_core::{Device, GridSpec, GridView, Progress};
-use programs::args::positive;
+use programs::args::{positive, require_owner};
 use serde::{Deserialize, Serialize};
 use terrain_grid::{Contour, ContourParams, Fragment};
 
 use crate::choices::{MethodArgs, Name};
 use crate::colours::{Between, Colour, Colours, Table};
 use crate::dem::{Dem, Lie, Part};
+
+/// From one contour line to the next, where nothing says otherwise.
+const INTERVAL_BY_DEFAULT: f64 = 5.0;
 
 /// How relief and contour lines are drawn.
 #[derive(clap::Args, Clone, Debug)]
@@ -26,7 +29,7 @@ pub struct DrawingArgs {
     #[arg(long, value_name = "NAME", value_enum, default_value = "linear")]
     pub between: Between,
     /// From one contour line to the next, in the unit of heights
-    #[arg(long, value_name = "HEIGHT", default_value_t = 5.0, value_parser = positive)]
+    #[arg(long, value_name = "HEIGHT", default_value_t = INTERVAL_BY_DEFAULT, value_parser = positive)]
     pub contour_interval: f64,
 }
 
@@ -34,20 +37,19 @@ impl DrawingArgs {
     /// Checks what clap cannot check.
     ///
     /// # Errors
-    /// `--color-relief` comes without its table, or the table without the option.
+    /// `--color-relief` comes without its table, or an option without its drawing.
     pub fn check(&self, names: &[Name]) -> Result<()> {
         let is_coloured = names.contains(&Name::ColorRelief);
         ensure!(
             !is_coloured || self.colours.is_some(),
             "--color-relief needs a table of colours: give --colours"
         );
-        for (is_given, option) in
-            [(self.colours.is_some(), "--colours"), (self.between != Between::Linear, "--between")]
-        {
-            let is_used = !is_given || is_coloured;
-            ensure!(is_used, "{option} belongs to --color-relief: give both or neither");
-        }
-        Ok(())
+        let colours = [("--color-relief", is_coloured)];
+        require_owner("--colours", self.colours.is_some(), &colours)?;
+        require_owner("--between", self.between != Between::Linear, &colours)?;
+        let is_given = self.contour_interval != INTERVAL_BY_DEFAULT;
+        let has_lines = names.contains(&Name::Contours);
+        require_owner(INTERVAL, is_given, &[("--contours", has_lines)])
     }
 
     /// Returns what drawings of a DEM depend on. Reads all heights if the drawings depend on their range.

@@ -69,33 +69,44 @@ fn run(args: &Args) -> Result<()> {
     let mut report = Report::default();
     report_dem(&mut report, &dem);
     report.device(&device, args.run.device);
-    for (name, path) in args.outputs.wanted() {
-        let output = Output { path, existing: args.run.existing() };
-        let making = Making { dem: &dem, device: &device, name, output, how: &args.raster };
-        match args.method.params(name).filter(|_| name.kind() == Kind::Numbers) {
-            Some(params) => {
-                let tally =
-                    stages.run(name.word(), |progress| making.numbers(&params, progress))?;
-                tally.report(&mut report, name.word(), Some(args.method.unit(name)));
-            }
-            None if name.kind() == Kind::Colours => {
-                let how = (&drawing, &args.method);
-                stages.run(name.word(), |progress| making.colours(how, progress))?;
-            }
-            None => {
-                let lines = stages.run(name.word(), |progress| {
-                    write_contours(output, &drawing, (&dem, &device), progress)
-                })?;
-                let about = (lines, drawing.contour_interval);
-                contours::report(&mut report, path, dem.lie.place.crs.as_ref(), about);
-            }
-        }
-    }
+    geo_io::write_together(|| make(args, (&dem, &drawing), &device, (&mut stages, &mut report)))?;
     dem.note_on_rounding().iter().for_each(|note| report.note(note));
     report.stages(&stages);
     report.beside(stages.beside().iter().cloned());
     report.written(args.paths());
     report.print(&args.run, false);
+    Ok(())
+}
+
+/// Makes and writes the products.
+fn make(
+    args: &Args,
+    (dem, drawing): (&Dem, &Drawing),
+    device: &Device,
+    (stages, report): (&mut Stages, &mut Report),
+) -> Result<()> {
+    for (name, path) in args.outputs.wanted() {
+        let output = Output { path, existing: args.run.existing() };
+        let making = Making { dem, device, name, output, how: &args.raster };
+        match args.method.params(name).filter(|_| name.kind() == Kind::Numbers) {
+            Some(params) => {
+                let tally =
+                    stages.run(name.word(), |progress| making.numbers(&params, progress))?;
+                tally.report(report, name.word(), Some(args.method.unit(name)));
+            }
+            None if name.kind() == Kind::Colours => {
+                let how = (drawing, &args.method);
+                stages.run(name.word(), |progress| making.colours(how, progress))?;
+            }
+            None => {
+                let lines = stages.run(name.word(), |progress| {
+                    write_contours(output, drawing, (dem, device), progress)
+                })?;
+                let about = (lines, drawing.contour_interval);
+                contours::report(report, path, dem.lie.place.crs.as_ref(), about);
+            }
+        }
+    }
     Ok(())
 }
 

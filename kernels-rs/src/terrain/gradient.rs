@@ -1,8 +1,7 @@
 //! The products of the gradient over a cell's 3 x 3 neighbourhood: slope, aspect and brightness.
 //!
 //! The host calls these functions, too: they are f32 operations in a stated order, each correctly rounded, so host and
-//! device give the same bits. Heights are subtracted before anything else, so that nothing is lost on high ground. Sums
-//! of differences above 1e19, whose square overflows f32, count as vertical.
+//! device give the same bits. Heights are subtracted before anything else, so that nothing is lost on high ground.
 
 use device_std::math;
 
@@ -55,6 +54,8 @@ impl Gradient for ZevenbergenThorne {
 pub trait OfGradient: Copy {
     /// Its kind.
     const KIND: Kind;
+    /// Whether it depends on the gradient's direction. If not, it may be infinite, or vertical, where a square overflows.
+    const HAS_DIRECTION: bool = true;
 
     /// The product, from the sums of the differences of heights to the east and to the south, as for square cells.
     fn of(east: f32, south: f32, scale: &Scale) -> f32;
@@ -67,15 +68,86 @@ pub struct Of<G, P>(core::marker::PhantomData<(G, P)>);
 impl<G: Gradient, P: OfGradient> Product for Of<G, P> {
     const KIND: Kind = P::KIND;
     const IS_HORN: bool = G::IS_HORN;
+    const HAS_SIZE: bool = P::HAS_DIRECTION;
 
     #[inline(always)]
     fn of(n: &[f32; 9], scale: &Scale) -> (f32, bool) {
         let [east, south] = G::sums(n);
+        (P::of(east * scale.ratio, south, scale), Self::is_known(n, east + south))
+    }
+
+    #[inline(always)]
+    fn size(n: &[f32; 9], scale: &Scale) -> f32 {
+        let [east, south] = G::sums(n);
+        let east = east * scale.ratio;
+        east * east + south * south
+    }
+
+    #[inline(always)]
+    fn of_any(n: &[f32; 9], scale: &Scale) -> (f32, bool) {
+        if !is_beyond(Self::size(n, scale), scale) {
+            return Self::of(n, scale);
+        }
+        let [east, south] = G::sums(n);
+        let ([small_east, small_south], own) = normalised::<G>(n, scale);
+        (P::of(small_east, small_south, &own), Self::is_known(n, east + south))
+    }
+}
+
+impl<G: Gradient, P> Of<G, P> {
+    /// Whether no height is NaN, by the sum of the sums.
+    #[inline(always)]
+    fn is_known(n: &[f32; 9], sum: f32) -> bool {
         // A neighbour that the sums leave out must still be known.
         let corners = if G::IS_HORN { 0.0 } else { (n[0] + n[2]) + (n[6] + n[8]) };
-        let is_known = !(east + south + n[4] + corners).is_nan();
-        (P::of(east * scale.ratio, south, scale), is_known)
+        !(sum + n[4] + corners).is_nan()
     }
+}
+
+/// If neither the squared sums nor the squared slope are above it, no product overflows.
+const MOST: f32 = 1e24;
+
+/// Whether a product with this [`Product::size`] needs [`Product::of_any`].
+#[inline(always)]
+pub fn is_beyond(size: f32, scale: &Scale) -> bool {
+    size * f32::max(1.0, scale.factor) > MOST
+}
+
+/// The height up to which, above and below 0, no neighbourhood [is beyond](is_beyond).
+pub fn ordinary_height(scale: &Scale) -> f32 {
+    // A sum is at most 8 times the largest height.
+    let squared = 64.0 * (1.0 + scale.ratio * scale.ratio) * f32::max(1.0, scale.factor);
+    math::sqrt_f32(0.99 * MOST / squared)
+}
+
+/// The sums of a neighbourhood, divided by a power of two so that the larger is about 1, and the scale that makes up
+/// for it. If the slope is above 2^40, it becomes about 2^40: no product tells either from a vertical one.
+#[inline(always)]
+#[allow(clippy::manual_clamp)] // `clamp` may panic, which device code must not
+fn normalised<G: Gradient>(n: &[f32; 9], scale: &Scale) -> ([f32; 2], Scale) {
+    const EXPONENT: u32 = 0x7f80_0000;
+    let power_of_two = |exponent: i32| f32::from_bits(((127 + exponent) as u32) << 23);
+    let mut small = *n;
+    let mut i = 0;
+    while i < 9 {
+        // Infinite heights count as the largest.
+        small[i] = f32::min(f32::MAX, f32::max(-f32::MAX, n[i])) * power_of_two(-32);
+        i += 1;
+    }
+    let [east, south] = G::sums(&small);
+    let east = east * scale.ratio;
+    let larger = f32::max(f32::abs(east), f32::abs(south)).to_bits() & EXPONENT;
+    let divided = f32::from_bits(2 * power_of_two(0).to_bits() - larger);
+    let factor = f32::min(
+        f32::from_bits(larger) * power_of_two(32),
+        power_of_two(39) * twice_reciprocal_sqrt(scale.factor),
+    );
+    let scale = Scale {
+        factor: (scale.factor * factor) * factor,
+        light: [scale.light[0] * factor, scale.light[1] * factor],
+        ..*scale
+    };
+    ([east * divided, south * divided], scale)
 }
 
 /// The slope as an angle in degrees, within 1e-6 of itself.
@@ -121,6 +193,7 @@ pub struct Igor;
 
 impl OfGradient for Degrees {
     const KIND: Kind = Kind::Degrees;
+    const HAS_DIRECTION: bool = false;
 
     #[inline(always)]
     fn of(east: f32, south: f32, scale: &Scale) -> f32 {
@@ -130,6 +203,7 @@ impl OfGradient for Degrees {
 
 impl OfGradient for Percent {
     const KIND: Kind = Kind::Percent;
+    const HAS_DIRECTION: bool = false;
 
     #[inline(always)]
     fn of(east: f32, south: f32, scale: &Scale) -> f32 {

@@ -44,4 +44,19 @@ pub trait Product: Copy {
 
     /// The product of a neighbourhood, and whether it exists: it does not if a height is NaN.
     fn of(n: &[f32; 9], scale: &Scale) -> (f32, bool);
+
+    /// Whether [`of`](Self::of) is right for gradients up to a size alone.
+    const HAS_SIZE: bool = false;
+
+    /// How large the gradient of a neighbourhood is, if that matters: the square of its sums.
+    #[inline(always)]
+    fn size(_: &[f32; 9], _: &Scale) -> f32 {
+        0.0
+    }
+
+    /// The product as [`of`](Self::of) gives it, and right as well where the size [is beyond](super::is_beyond).
+    #[inline(always)]
+    fn of_any(n: &[f32; 9], scale: &Scale) -> (f32, bool) {
+        Self::of(n, scale)
+    }
 }

@@ -31,13 +31,9 @@ impl Edge for Level {
     const IS_LEVEL: bool = true;
 }
 
-/// The product of a cell with this neighbourhood, in which NaN stands for a missing neighbour; and whether it has a
-/// product. It has none if the cell is NaN or, depending on the [`Edge`], if a neighbour is.
+/// A neighbourhood in which NaN stands for a missing neighbour, with what the [`Edge`] puts there.
 #[inline(always)]
-pub(super) fn product_with_known<P: Product, E: Edge>(
-    mut n: [f32; 9],
-    scale: &Scale,
-) -> (f32, bool) {
+pub(super) fn filled<E: Edge>(mut n: [f32; 9]) -> [f32; 9] {
     if E::IS_LEVEL {
         let mut i = 0;
         while i < 9 {
@@ -45,14 +41,16 @@ pub(super) fn product_with_known<P: Product, E: Edge>(
             i += 1;
         }
     }
-    P::of(&n, scale)
+    n
 }
 
 /// The product of a cell with this neighbourhood, in which NaN stands for a missing neighbour. NaN if the cell is NaN
-/// or, depending on the [`Edge`], if a neighbour is.
+/// or, depending on the [`Edge`], if a neighbour is. With `IS_ORDINARY` no height is beyond
+/// [`ordinary_height`](super::ordinary_height). That changes no bit, but spares a branch.
 #[inline(always)]
-pub fn product_of<P: Product, E: Edge>(n: [f32; 9], scale: &Scale) -> f32 {
-    let (value, is_known) = product_with_known::<P, E>(n, scale);
+pub fn product_of<P: Product, E: Edge, const IS_ORDINARY: bool>(n: [f32; 9], scale: &Scale) -> f32 {
+    let n = filled::<E>(n);
+    let (value, is_known) = if IS_ORDINARY { P::of(&n, scale) } else { P::of_any(&n, scale) };
     if is_known { value } else { f32::NAN }
 }
 

@@ -11,10 +11,10 @@ use super::BLOCK;
 use super::MODULE;
 use super::gradient::{
     Azimuth, Combined, Degrees, Horn, Igor, Multidirectional, Of, Percent, Shade, Trigonometric,
-    ZevenbergenThorne,
+    ZevenbergenThorne, is_beyond,
 };
 use super::kind::{Kind, Product};
-use super::products::{Edge, Level, Nodata, product_with_known};
+use super::products::{Edge, Level, Nodata, filled, product_of};
 use super::scales::Scale;
 use super::shape::{Plan, Position, Profile, Riley, Roughness, Wilson};
 use super::squares::Dem;
@@ -74,26 +74,60 @@ impl<'a, const COUNT: usize> Strip<'a, COUNT> {
         if self.column >= self.dem.width {
             return;
         }
-        match is_inner(self.first, self.dem.height) {
+        let is_beyond = match is_inner(self.first, self.dem.height) {
             // Most strips of square cells of a plane. The compiler knows here that no row has a scale of its own, and that
             // the ratio is 1. That saves a branch for each row and a product for each cell.
             true if COUNT == MOST && scales.0.ratio == 1.0 && scales.1.is_none() => {
                 let scale = Scale { ratio: 1.0, ..scales.0 };
-                self.sweep::<P, E, true>((scale, None), out);
+                self.sweep::<P, E, true>((scale, None), out)
             }
             true => self.sweep::<P, E, true>(scales, out),
             false => self.sweep::<P, E, false>(scales, out),
+        };
+        if is_beyond {
+            self.write_any::<P, E>(scales, out);
         }
     }
 
-    /// Writes the products as [`write`](Self::write) does. With `IS_INNER` all rows of the cells and beside them are in
-    /// the raster, and do not include its first or last row.
+    /// Writes the products of any heights, a cell after the other. It is rare, and here it takes no registers from what
+    /// is not.
+    #[inline(always)]
+    fn write_any<P: Product, E: Edge>(&self, (scale, table): Scales<'_>, out: Out<f32>) {
+        let (width, height) = (self.dem.width, self.dem.height);
+        let cells = vector::unknown(ROWS * COUNT as u32);
+        let mut done = 0;
+        while done < cells {
+            let row = self.first + done / COUNT as u32;
+            let column = self.column + done % COUNT as u32;
+            done += 1;
+            if row >= height {
+                return;
+            }
+            let mut n = [f32::NAN; 9];
+            let mut i = 0;
+            while i < 9 {
+                // Offsets 0, 1, 2 stand for -1, 0, 1.
+                let x = (column + i % 3).wrapping_sub(1);
+                let y = (row + i / 3).wrapping_sub(1);
+                if x < width && y < height {
+                    n[i as usize] = self.dem.heights.get(y * width + x);
+                }
+                i += 1;
+            }
+            let scale = scale.of_row(table, row);
+            out.set(row * width + column, product_of::<P, E, false>(n, &scale));
+        }
+    }
+
+    /// Writes the products as [`write`](Self::write) does, and returns whether [`write_any`](Self::write_any) must write
+    /// them again. With `IS_INNER` all rows of the cells and beside them are in the raster, and do not include its first
+    /// or last row.
     #[inline(always)]
     fn sweep<P: Product, E: Edge, const IS_INNER: bool>(
         &self,
         (scale, table): Scales<'_>,
         out: Out<f32>,
-    ) {
+    ) -> bool {
         let has_west = E::IS_LEVEL || self.column > 0;
         let has_east = E::IS_LEVEL || self.column + (COUNT as u32) < self.dem.width;
         let mut above = self.row::<E, IS_INNER>(self.first.wrapping_sub(1));
@@ -101,7 +135,7 @@ impl<'a, const COUNT: usize> Strip<'a, COUNT> {
         let mut below = self.rows::<E, IS_INNER>(self.first.wrapping_add(1));
         // A loop: unrolled it would not fit the instruction cache.
         let rows = vector::unknown(ROWS);
-        let mut done = 0;
+        let (mut done, mut any_beyond) = (0, false);
         while done < rows {
             let first = self.first + done;
             done += BATCH as u32;
@@ -120,19 +154,21 @@ impl<'a, const COUNT: usize> Strip<'a, COUNT> {
                     if IS_INNER || row < self.dem.height { row } else { self.dem.height - 1 };
                 let scale = scale.of_row(table, known_row);
                 let mut values = [f32::NAN; MOST];
-                let mut j = 0;
+                let (mut size, mut j) = (0.0, 0);
                 while j < COUNT {
                     let three = |row: &Row| [row[j % MOST], row[j % MOST + 1], row[j % MOST + 2]];
                     let ([a, b, c], [d, e, f]) = (three(&above), three(&own));
                     let [g, h, k] = three(&below[i]);
-                    let n = [a, b, c, d, e, f, g, h, k];
-                    let (value, is_known) = product_with_known::<P, E>(n, &scale);
+                    let n = filled::<E>([a, b, c, d, e, f, g, h, k]);
+                    let (value, is_known) = P::of(&n, &scale);
+                    size = f32::max(size, P::size(&n, &scale));
                     let has_sides = (j > 0 || has_west) && (j + 1 < COUNT || has_east);
                     if is_known && has_sides && has_rows {
                         values[j % MOST] = value;
                     }
                     j += 1;
                 }
+                any_beyond |= P::HAS_SIZE && is_beyond(size, &scale);
                 if IS_INNER || row < self.dem.height {
                     let cell = row * self.dem.width + self.column;
                     if COUNT == MOST {
@@ -146,6 +182,7 @@ impl<'a, const COUNT: usize> Strip<'a, COUNT> {
             }
             below = next;
         }
+        any_beyond
     }
 
     /// Some rows, each as by [`row`](Self::row).
@@ -213,14 +250,14 @@ type Scales<'a> = (Scale, Option<In<'a, f32>>);
     degrees_4: <Of<ZevenbergenThorne, Degrees>, Nodata>;
     percent: <Of<Horn, Percent>, Nodata>;
     percent_4: <Of<ZevenbergenThorne, Percent>, Nodata>;
-    azimuth: <Of<Horn, Azimuth>, Nodata>;
-    azimuth_4: <Of<ZevenbergenThorne, Azimuth>, Nodata>;
-    trigonometric: <Of<Horn, Trigonometric>, Nodata>;
-    trigonometric_4: <Of<ZevenbergenThorne, Trigonometric>, Nodata>;
-    shade: <Of<Horn, Shade>, Nodata>;
-    shade_4: <Of<ZevenbergenThorne, Shade>, Nodata>;
-    multidirectional: <Of<Horn, Multidirectional>, Nodata>;
-    multidirectional_4: <Of<ZevenbergenThorne, Multidirectional>, Nodata>;
+    azimuth: <Of<Horn, Azimuth>, Nodata>, resident = 3;
+    azimuth_4: <Of<ZevenbergenThorne, Azimuth>, Nodata>, resident = 3;
+    trigonometric: <Of<Horn, Trigonometric>, Nodata>, resident = 3;
+    trigonometric_4: <Of<ZevenbergenThorne, Trigonometric>, Nodata>, resident = 3;
+    shade: <Of<Horn, Shade>, Nodata>, resident = 3;
+    shade_4: <Of<ZevenbergenThorne, Shade>, Nodata>, resident = 3;
+    multidirectional: <Of<Horn, Multidirectional>, Nodata>, resident = 3;
+    multidirectional_4: <Of<ZevenbergenThorne, Multidirectional>, Nodata>, resident = 3;
     plan: <Plan, Nodata>;
     profile: <Profile, Nodata>;
     riley: <Riley, Nodata>;
@@ -246,11 +283,11 @@ type Scales<'a> = (Scale, Option<In<'a, f32>>);
     position_level: <Position, Level>;
     roughness_level: <Roughness, Level>;
     combined: <Of<Horn, Combined>, Nodata>;
-    combined_4: <Of<ZevenbergenThorne, Combined>, Nodata>;
-    igor: <Of<Horn, Igor>, Nodata>;
-    igor_4: <Of<ZevenbergenThorne, Igor>, Nodata>;
-    combined_level: <Of<Horn, Combined>, Level>;
-    combined_4_level: <Of<ZevenbergenThorne, Combined>, Level>;
+    combined_4: <Of<ZevenbergenThorne, Combined>, Nodata>, resident = 3;
+    igor: <Of<Horn, Igor>, Nodata>, resident = 3;
+    igor_4: <Of<ZevenbergenThorne, Igor>, Nodata>, resident = 3;
+    combined_level: <Of<Horn, Combined>, Level>, resident = 4;
+    combined_4_level: <Of<ZevenbergenThorne, Combined>, Level>, resident = 4;
     igor_level: <Of<Horn, Igor>, Level>;
     igor_4_level: <Of<ZevenbergenThorne, Igor>, Level>;
 ))]

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use gpu_core::files::{UnfinishedFolder, folder_of, require_replaceable};
 
-use crate::output::{Existing, Output, failed};
+use crate::output::{Existing, Output, failed, together};
 use crate::rasters::zarr::METADATA;
 use crate::{Error, Result};
 
@@ -44,7 +44,8 @@ impl PendingFolder {
     /// Gives the complete folder its name.
     pub fn finish(self) -> Result<()> {
         let may_replace = self.existing == Existing::Replace;
-        self.unfinished.finish(may_replace).map_err(|e| failed(&self.path, e))
+        let Self { unfinished, path, .. } = self;
+        together::finish(move || unfinished.finish(may_replace).map_err(|e| failed(&path, e)))
     }
 }
 

@@ -131,9 +131,8 @@ impl Layout {
             ["class", "classification"].contains(&name.to_ascii_lowercase().as_str())
         };
         let class = names.iter().position(is_class).map(&mut want);
-        let is_named = ["x", "y"] != [x, y].map(String::as_str);
         let is_there = find(x)?.is_some() && find(y)?.is_some();
-        let note = (about.has_geometry && is_named && is_there).then(|| {
+        let note = (about.has_geometry && is_there).then(|| {
             format!("x and y are those of its geometries, not of its columns \"{x}\" and \"{y}\"")
         });
         let names = wanted.iter().map(|&column| names[column].clone()).collect();

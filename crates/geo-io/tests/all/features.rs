@@ -228,6 +228,22 @@ fn whole_numbers_that_floats_may_have_rounded_are_no_ids_and_noted_as_values() {
     }
 }
 
+#[test]
+fn columns_of_the_wanted_names_are_noted_where_geometries_give_the_places() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = r#""geometry": {"type": "Point", "coordinates": [1, 2, 3]}"#;
+    for (properties, is_noted) in [(r#"{"x": 7, "y": 8}"#, true), (r#"{"x": 7}"#, false)] {
+        let feature = format!(r#"{{"type": "Feature", "properties": {properties}, {at}}}"#);
+        for path in of_gdal(folder.path(), &collection(&feature)) {
+            let read = points(&path, "z").unwrap();
+            assert_eq!((read.x[0], read.y[0]), (1.0, 2.0));
+            let is_said = read.notes.iter().any(|note| note.contains("not of its columns \"x\""));
+            assert_eq!(is_said, is_noted, "{}: {:?}", path.display(), read.notes);
+            std::fs::remove_file(path).unwrap();
+        }
+    }
+}
+
 /// JSON's numbers have any length; readers of JSON round them.
 #[test]
 fn properties_beyond_64_bits_keep_their_digits_as_text() {

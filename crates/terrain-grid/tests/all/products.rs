@@ -3,8 +3,8 @@
 use gpu_core::{GridSpec, GridView};
 use proptest::prelude::*;
 use terrain_grid::{
-    Aspect, Contour, ContourParams, Edges, Error, Ground, Levels, Light, Product, ProductParams,
-    SlopeUnit, averaged, contours, product,
+    Aspect, Contour, ContourParams, Curvature, Edges, Error, Ground, Levels, Light, Product,
+    ProductParams, SlopeUnit, averaged, contours, product,
 };
 use testing::{Random, devices};
 
@@ -223,7 +223,7 @@ fn overviews_are_means() {
 }
 
 /// Parameters of which one is wrong, and its name.
-fn bad_params() -> [(ProductParams, &'static str); 10] {
+fn bad_params() -> [(ProductParams, &'static str); 13] {
     let degrees = |north, width, height| {
         let Ground::Degrees { first_row, .. } = Ground::degrees_of(&grid(1, 1)) else {
             unreachable!()
@@ -237,6 +237,9 @@ fn bad_params() -> [(ProductParams, &'static str); 10] {
         (shade(Light::new().altitude(f64::INFINITY)), "altitude"),
         (slope().z_factor(f64::NAN), "z factor"),
         (ProductParams::new(Product::Roughness).z_factor(f64::INFINITY), "z factor"),
+        (slope().z_factor(1e30), "z factor"),
+        (shade(Light::new()).z_factor(1e-30), "z factor"),
+        (ProductParams::new(Product::Curvature(Curvature::Plan)).z_factor(-1e40), "z factor"),
         (ProductParams::new(Product::Aspect(aspect)), "flat aspect"),
         (rectangle(0.0, 1.0), "width of a cell"),
         (rectangle(1.0, f64::NAN), "height of a cell"),

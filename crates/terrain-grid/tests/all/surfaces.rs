@@ -234,6 +234,49 @@ fn any_surface_has_what_the_papers_say() {
     }
 }
 
+/// Heights near the end of f32, as an undeclared NODATA is, factors too, and both so that slopes are ordinary.
+#[test]
+fn light_and_aspect_are_right_beside_heights_near_the_end_of_f32() {
+    let grid = grid(3, 3);
+    let light = Light::new().azimuth(135.0).altitude(35.0);
+    let shadings = [Shading::Lambert, Shading::Multidirectional, Shading::Combined, Shading::Igor];
+    let mut products = vec![Product::Aspect(Aspect::new().flat(-1.0))];
+    products.extend(shadings.map(|shading| Product::Hillshade(light.shading(shading))));
+    for high in [1e9_f32, 3e13, 2e19, 1e30, 3.4e38] {
+        for far in [[0, 3, 6], [2, 5, 8], [6, 7, 8], [2, 5, 7], [3, 0, 0]] {
+            for factor in [1.0, 1e18, f64::from(high).recip().max(1e-16), 1e-10] {
+                for high in [high, -high] {
+                    let mut n = [100.0_f32, 101.0, 99.5, 98.0, 100.0, 102.0, 97.0, 100.5, 103.0];
+                    far.into_iter().for_each(|cell| n[cell] = high);
+                    check_extreme(&n, &grid, &products, factor);
+                }
+            }
+        }
+    }
+}
+
+/// Compares products of gradients with their formulas in f64, for one neighbourhood.
+fn check_extreme(n: &[f32; 9], grid: &GridSpec, products: &[Product], factor: f64) {
+    for gradient in [Gradient::Horn, Gradient::ZevenbergenThorne] {
+        for sides in [[2.0, 2.0], [4.0, 2.5]] {
+            let [width, height] = sides;
+            let rises = derivatives(&n.map(f64::from), gradient, sides).map(|rise| rise * factor);
+            for &product in products {
+                let params = ProductParams::new(product).gradient(gradient).z_factor(factor);
+                let found = made(n, grid, &params.ground(Ground::Rectangle { width, height }));
+                let (expected, most) = expected(product, &n.map(f64::from), rises);
+                let found = f64::from(found[4]);
+                // Azimuths of 0 and 359.9999 are beside each other.
+                let difference = (found - expected).abs();
+                assert!(
+                    difference.min((360.0 - difference).abs()) <= most,
+                    "{params:?} of {n:?}: {found}, not {expected}"
+                );
+            }
+        }
+    }
+}
+
 /// Planes of known rises to the east and to the north, far from the equator.
 #[test]
 fn planes_in_degrees_are_those_on_the_ground() {

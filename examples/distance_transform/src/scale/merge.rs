@@ -114,6 +114,7 @@ fn check(args: &MergeArgs, planned: &Planned) -> Result<()> {
         );
     }
     args.ground.check()?;
+    args.raster.check(args.output.iter().chain(&args.nearest).chain(args.ground.paths()))?;
     if let Some(path) = args.ground.paths().next() {
         let name = path.display();
         ensure!(

@@ -281,8 +281,9 @@ fn values_of_sites_are_those_that_the_file_has() {
 #[test]
 fn bad_input_gets_one_line_and_leaves_nothing() {
     let folder = folder_of_inputs();
-    let cases: [(&[&str], &[&str]); 23] = [
+    let cases: [(&[&str], &[&str]); 24] = [
         (&[], &["MASK"]),
+        (&["row.npy", "-o", "d.npy", "--cog"], &["--cog belongs to a GeoTIFF"]),
         (&["missing.npy"], &["missing.npy"]),
         (&["empty.npy"], &["empty.npy"]),
         (&["nothing.npy"], &["nothing.npy", "no pixels"]),

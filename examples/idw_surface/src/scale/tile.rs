@@ -18,6 +18,7 @@ use anyhow::{Context, Result, ensure};
 use gpu_core::{Bounds, Device, Progress};
 use idw::{Input, Params, Points, Surface, Targets, Total};
 use programs::cloud::Cloud;
+use programs::products::require_finite;
 use programs::scale::{SurfaceRecipe, bounds_of, read_parts, read_points};
 use tile_plan::Tile;
 
@@ -36,27 +37,9 @@ pub fn bands(
     progress: &dyn Progress,
 ) -> Result<Vec<Vec<f32>>> {
     let centres = Centres::of(planned, tile);
-    let work = Work { planned, device, progress };
-    let reads = planned.recipe.reads();
-    if let Some((params, variance)) = planned.recipe.kriging()? {
-        return match reads {
-            Reads::Nearest => work.nearest(tile, &centres, cloud, |cloud, centres, limit| {
-                let limited = |radius| params.clone().min_points(params.max_points).radius(radius);
-                work.krige(cloud, centres, &limit.map_or(params.clone(), limited), variance)
-            }),
-            _ => work.krige(&cloud, &centres, &params, variance),
-        };
-    }
-    let params = planned.recipe.params();
-    match reads {
-        Reads::Nearest => work.nearest(tile, &centres, cloud, |cloud, centres, limit| {
-            let limited = |radius| params.min_points(params.max_points).radius(radius);
-            let how = limit.map_or(params, limited);
-            work.interpolate(cloud, centres, &how, limit.is_some())
-        }),
-        Reads::Parts(most) => Ok(bands_of(work.add_parts(&centres, most)?, false)),
-        Reads::Halo | Reads::All => work.interpolate(&cloud, &centres, &params, false),
-    }
+    let bands = Work { planned, device, progress }.bands(tile, &centres, cloud)?;
+    require_finite(planned.recipe.bands()?.iter().zip(&bands), |i| (centres.x[i], centres.y[i]))?;
+    Ok(bands)
 }
 
 /// What all steps of a tile have in common.
@@ -106,6 +89,31 @@ impl Centres {
 }
 
 impl Work<'_> {
+    /// The bands, by the reads that they need.
+    fn bands(&self, tile: &Tile, centres: &Centres, cloud: Cloud) -> Result<Vec<Vec<f32>>> {
+        let reads = self.planned.recipe.reads();
+        if let Some((params, variance)) = self.planned.recipe.kriging()? {
+            return match reads {
+                Reads::Nearest => self.nearest(tile, centres, cloud, |cloud, centres, limit| {
+                    let limited =
+                        |radius| params.clone().min_points(params.max_points).radius(radius);
+                    self.krige(cloud, centres, &limit.map_or(params.clone(), limited), variance)
+                }),
+                _ => self.krige(&cloud, centres, &params, variance),
+            };
+        }
+        let params = self.planned.recipe.params();
+        match reads {
+            Reads::Nearest => self.nearest(tile, centres, cloud, |cloud, centres, limit| {
+                let limited = |radius| params.min_points(params.max_points).radius(radius);
+                let how = limit.map_or(params, limited);
+                self.interpolate(cloud, centres, &how, limit.is_some())
+            }),
+            Reads::Parts(most) => Ok(bands_of(self.add_parts(centres, most)?, false)),
+            Reads::Halo | Reads::All => self.interpolate(&cloud, centres, &params, false),
+        }
+    }
+
     /// The bands of cells by inverse distances. With `is_limited` a search may lack points that were not read.
     fn interpolate(
         &self,

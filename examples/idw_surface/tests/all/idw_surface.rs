@@ -246,6 +246,43 @@ fn what_is_wrong_is_said_in_one_line() {
 }
 
 #[test]
+fn an_option_without_its_output_is_refused() {
+    let folder = with_points();
+    let here = folder.path();
+    for option in ["--z-factor", "--azimuth", "--altitude"] {
+        let words = [option, "belongs to a picture (.png) as --output"];
+        fails(here, &["points.csv", option, "3"], &words);
+    }
+    fails(here, &["points.csv", "-o", "s.png", "--cog"], &["--cog belongs to a GeoTIFF"]);
+    let lit = ["points.csv", "-o", "s.png", "--azimuth", "3", "--device", "cpu"];
+    PROGRAM.succeeds(here, &lit);
+}
+
+/// By kriging, whose weights may be negative, in one run and in tiles.
+#[test]
+fn values_that_overshoot_f32_end_the_run_by_cell() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    let row = |i: u32| {
+        let (x, y) = (f64::from(i * 37 % 101) / 5.0, f64::from(i * 53 % 101) / 5.0);
+        format!("{x},{y},{}\n", if x > 10.0 { "3.3e38" } else { "-3.3e38" })
+    };
+    let table = (0..100).map(row).collect::<String>();
+    std::fs::write(here.join("large.csv"), format!("x,y,z\n{table}")).unwrap();
+    let words = ["the value of the cell at", "beyond the range of f32"];
+    let kriging = ["--resolution", "1", "--variogram", "gaussian:1,30"];
+    fails(here, &[&["large.csv", "--device", "cpu"], &kriging[..]].concat(), &words);
+    PROGRAM.succeeds(here, &[&["plan", "large.csv"], &kriging[..]].concat());
+    let lines = PROGRAM.errors(here, &["run", "plan.json", "--all", "--device", "cpu"]);
+    assert!(words.iter().all(|word| lines[0].contains(word)), "{lines:?}");
+    // An error of predictions is a number of f32, though the range of values is not.
+    std::fs::write(here.join("half.csv"), format!("x,y,z\n{}", table.replace("3.3e38", "1.8e38")))
+        .unwrap();
+    let errors = ["--prediction-error", "-o", "errors.tif"];
+    PROGRAM.succeeds(here, &[&["half.csv", "--device", "cpu"], &errors[..]].concat());
+}
+
+#[test]
 fn a_point_that_is_no_place_or_no_f32_is_named_by_file_and_row() {
     let folder = tempfile::tempdir().unwrap();
     let here = folder.path();

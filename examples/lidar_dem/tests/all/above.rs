@@ -274,4 +274,12 @@ fn a_ground_that_says_more_or_less_than_the_points_is_noted_and_another_unit_ref
     std::fs::write(folder.path().join("g.tif.aux.xml"), unit).unwrap();
     let words = ["--above g.tif", "0.3048 m", "1 m"];
     PROGRAM.fails(folder.path(), &[&base[..], &["--crs", "EPSG:26910+5703"]].concat(), &words);
+    // Heights without a unit of their own are in that of the ground.
+    PROGRAM.fails(folder.path(), &[&base[..], &["--crs", "EPSG:26910"]].concat(), &words);
+    write_ground(folder.path(), Some("EPSG:2263"));
+    let feet = [&base[..], &["--crs", "EPSG:2263"]].concat();
+    PROGRAM.succeeds(folder.path(), &feet);
+    let metres = unit.replace(">ft<", ">m<");
+    std::fs::write(folder.path().join("g.tif.aux.xml"), metres).unwrap();
+    PROGRAM.fails(folder.path(), &feet, &["--above g.tif", "heights is 1 m", "points' 0.3048"]);
 }

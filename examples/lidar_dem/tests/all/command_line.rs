@@ -71,6 +71,67 @@ fn what_is_wrong_is_said_with_a_tip() {
 }
 
 #[test]
+fn an_option_without_its_product_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("points.csv"), PLANE).unwrap();
+    let cases: [(&[&str], &[&str]); 8] = [
+        (&["--supersample", "3"], &["--supersample belongs to --method pixels"]),
+        (&["--contour-interval", "3"], &["--contour-interval belongs to --contours"]),
+        (&["--azimuth", "3"], &["--azimuth belongs to --hillshade or --relief"]),
+        (&["--altitude", "3", "--slope", "s.tif"], &["--altitude belongs to --hillshade"]),
+        (&["--z-factor", "3"], &["--z-factor belongs to --slope, --hillshade or --relief"]),
+        (&["-o", "o.npy", "--cog"], &["--cog belongs to a GeoTIFF (.tif)"]),
+        (&["-o", "o.csv", "--compress", "none"], &["--compress belongs to", "Zarr"]),
+        (&["-o", "o.zarr", "--nodata", "0"], &["--nodata belongs to", ".xyz"]),
+    ];
+    for (arguments, words) in cases {
+        let arguments = [&["points.csv", "--device", "cpu"], arguments].concat();
+        PROGRAM.fails(folder.path(), &arguments, words);
+    }
+    let used = [
+        "points.csv",
+        "-o",
+        "o.npy",
+        "--slope",
+        "s.tif",
+        "--z-factor",
+        "2",
+        "--cog",
+        "--device",
+        "cpu",
+    ];
+    PROGRAM.succeeds(folder.path(), &used);
+}
+
+#[test]
+fn no_product_stays_where_one_fails() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("points.csv"), PLANE).unwrap();
+    let products = ["--triangles", "t.ply", "-o", "dem.zarr", "--slope", "s.tif"];
+    let lines = ["--contours", "c.geojson", "--contour-interval", "1e-300"];
+    let words = [&["points.csv", "--device", "cpu"], &products[..], &lines].concat();
+    PROGRAM.fails(folder.path(), &words, &["--contour-interval"]);
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    PROGRAM.succeeds(folder.path(), &words[..words.len() - 2]);
+    for name in ["t.ply", "dem.zarr", "s.tif", "c.geojson"] {
+        assert!(folder.path().join(name).exists(), "{name}");
+    }
+}
+
+#[test]
+fn heights_that_overshoot_f32_end_the_run_by_cell() {
+    let folder = tempfile::tempdir().unwrap();
+    let row = |i: u32| {
+        let (x, y) = (f64::from(i * 37 % 101) / 5.0, f64::from(i * 53 % 101) / 5.0);
+        format!("{x},{y},{}\n", if x > 10.0 { "3e38" } else { "-3e38" })
+    };
+    let table = (0..100).map(row).collect::<String>();
+    std::fs::write(folder.path().join("large.csv"), format!("x,y,z\n{table}")).unwrap();
+    let dem = ["large.csv", "--weights", "c1", "--device", "cpu"];
+    PROGRAM.fails(folder.path(), &dem, &["the value of the cell at", "beyond the range of f32"]);
+}
+
+#[test]
 fn bad_numbers_are_refused_with_a_reason() {
     PROGRAM.refuses_numbers(&[
         ("a.csv --z-factor -1", "-1 is not above 0"),

@@ -133,9 +133,9 @@ fn both(folder: &Path, case: &Case, method: &str) {
     let mut words: Vec<&str> = names.iter().map(String::as_str).collect();
     words.extend(["--method", method, "--max-distance", &site]);
     if method == "pixels" {
-        words.extend(["--query-radius", &query]);
+        words.extend(["--query-radius", &query, "--supersample", &supersample]);
     }
-    words.extend(["--resolution", &cell, "--supersample", &supersample]);
+    words.extend(["--resolution", &cell]);
     words.extend(["--duplicates", case.duplicates]);
     let header = geo_io::read_header(&folder.join(&names[0])).unwrap().unwrap();
     let b = header.bounds.unwrap();

@@ -1,5 +1,6 @@
 //! Options that several programs have, each with one name and one meaning.
 
+mod belonging;
 mod light;
 mod points;
 mod raster;
@@ -7,6 +8,7 @@ mod run;
 mod size;
 mod words;
 
+pub use belonging::require_owner;
 pub use light::LightArgs;
 pub use points::PointArgs;
 pub use raster::{Format, RasterArgs, ending};

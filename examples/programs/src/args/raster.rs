@@ -6,14 +6,18 @@ use anyhow::{Result, bail};
 use clap::Args;
 use geo_io::{Compression, Overviews, TiffOptions};
 
+use super::belonging::require_owner;
 use super::words::nodata;
+
+/// What stands for a missing value by default.
+const NODATA: f32 = -9999.0;
 
 /// How rasters are written.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "GeoTIFF")]
 pub struct RasterArgs {
     /// The number that stands for a missing value, in a GeoTIFF and in a table .xyz
-    #[arg(long, value_name = "VALUE", default_value_t = -9999.0, value_parser = nodata)]
+    #[arg(long, value_name = "VALUE", default_value_t = NODATA, value_parser = nodata)]
     pub nodata: f32,
     /// Write a cloud-optimised GeoTIFF: with overviews and statistics, and in an order that readers can take in parts
     #[arg(long)]
@@ -24,6 +28,20 @@ pub struct RasterArgs {
 }
 
 impl RasterArgs {
+    /// Refuses options that no file of these names depends on.
+    ///
+    /// # Errors
+    /// In the case that the summary names.
+    pub fn check<P: AsRef<Path>>(&self, paths: impl IntoIterator<Item = P>) -> Result<()> {
+        let endings: Vec<String> = paths.into_iter().map(|path| ending(path.as_ref())).collect();
+        let has = |ending: &str| endings.iter().any(|own| own == ending);
+        let tiff = ("a GeoTIFF (.tif)", has("tif") || has("tiff"));
+        let (zarr, table) = (("Zarr (.zarr)", has("zarr")), ("a table (.xyz)", has("xyz")));
+        require_owner("--cog", self.cog, &[tiff])?;
+        require_owner("--compress", self.compress != Compression::default(), &[tiff, zarr])?;
+        require_owner("--nodata", self.nodata.to_bits() != NODATA.to_bits(), &[tiff, table])
+    }
+
     /// Returns the value for geo-io.
     pub fn options(&self) -> TiffOptions {
         let (compression, overviews) = (self.compress, Overviews::default());

@@ -42,6 +42,7 @@ pub trait SurfaceRecipe: Recipe {
 /// A tile is missing or not the plan's, or the output cannot be written.
 pub fn merge_surface<R: SurfaceRecipe>(args: &MergeArgs) -> Result<()> {
     let format = Format::of("--output", &args.output, &Format::BANDS)?;
+    args.raster.check([&args.output])?;
     let planned = Planned::<R>::read(&args.plan)?;
     planned.require_files()?;
     let output = Output { path: &args.output, existing: args.run.existing() };

@@ -746,6 +746,9 @@ fn what_is_wrong_is_said_in_a_line() {
     let path = folder.path();
     fails(path, &["build", "none.npy"], &["none.npy"]);
     fails(path, &["build", "text.tif"], &["text.tif"]);
+    fails(path, &["build", "heights.npy", "--seed", "2"], &["--seed"]);
+    fails(path, &["build", "heights.npy", "--array", "a"], &["--array belongs to an NPZ archive"]);
+    fails(path, &["build", "heights.npy", "--sample-side", "9"], &["--sample-side"]);
     fails(path, &["build", "heights.npy", "-o", "h.tif"], &["must end in .ccq"]);
     fails(
         path,

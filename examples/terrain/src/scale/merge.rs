@@ -125,6 +125,7 @@ fn check(args: &MergeArgs, planned: &Planned) -> Result<()> {
     }
     let outputs: Vec<&Path> = outputs(args).map(AsRef::as_ref).collect();
     ensure!(!outputs.is_empty(), "no product: give {}", options.join(", "));
+    args.raster.check(&outputs)?;
     planned.check_distinct(&args.plan, &outputs)?;
     let existing = args.run.existing();
     Ok(outputs.iter().try_for_each(|path| geo_io::check_output(Output { path, existing }))?)

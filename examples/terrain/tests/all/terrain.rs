@@ -259,6 +259,27 @@ fn what_is_wrong_gets_one_line() {
     fails(&["beyond.tif", "--slope", "s.tif"], &["beyond.tif", "latitude of 900", "EPSG:4326"]);
     let slope = ["plane.tif", "--slope", "s.tif"];
     let with = |more: &[&str], parts: &[&str]| fails(&[&slope[..], more].concat(), parts);
+    with(&["--contour-interval", "3"], &["--contour-interval belongs to --contours"]);
+    with(&["--shading", "igor"], &["--shading belongs to --hillshade or --relief"]);
+    with(&["--azimuth", "3"], &["--azimuth belongs to --hillshade"]);
+    with(&["--altitude", "3"], &["--altitude belongs to --hillshade"]);
+    let shade = |more: &[&str], parts: &[&str]| {
+        fails(&[&["plane.tif", "--hillshade", "h.npy"], more].concat(), parts);
+    };
+    shade(&["--shading", "multidirectional", "--azimuth", "3"], &["--azimuth", "has four"]);
+    shade(&["--shading", "igor", "--altitude", "3"], &["igor takes no --altitude"]);
+    shade(&["--cog"], &["--cog belongs to a GeoTIFF"]);
+    shade(&["--nodata", "3"], &["--nodata belongs to a GeoTIFF"]);
+    let tri = |more: &[&str], parts: &[&str]| {
+        fails(&[&["plane.tif", "--tri", "t.tif"], more].concat(), parts);
+    };
+    tri(&["--gradient", "zevenbergen-thorne"], &["--gradient belongs to --slope, --aspect"]);
+    tri(&["--z-factor", "3"], &["--z-factor belongs to --slope, --hillshade"]);
+    fails(&["plane.tif", "--relief", "r.png", "--edges", "level"], &["--edges belongs to --slope"]);
+    fails(
+        &["plan", "plane.tif", "--product", "tri", "--z-factor", "3"],
+        &["--z-factor belongs to --slope"],
+    );
     with(&["--gradient", "sobel"], &["--gradient", "sobel", "horn"]);
     with(&["--edges", "wrap"], &["--edges", "level"]);
     with(&["--z-factor", "0"], &["--z-factor", "above 0"]);
@@ -281,6 +302,16 @@ fn what_is_wrong_gets_one_line() {
     );
     // A plane of slope 45 degrees has this in every cell, and a hole's aspect nowhere.
     fails(&["plane.tif", "--aspect", "a.tif", "--nodata", "270"], &["by --nodata", "a.tif"]);
+}
+
+#[test]
+fn no_product_stays_where_one_fails() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    write_npy(&path.join("dem.npy"), &[1.0f32, 2.0, 3.0, 3e38, 5.0, -3e38], 3, 2).unwrap();
+    let words = ["dem.npy", "--aspect", "a.npy", "--tri", "t.npy", "--edges", "level"];
+    PROGRAM.fails(path, &words, &["--tri", "3e38"]);
+    assert_eq!(std::fs::read_dir(path).unwrap().count(), 1);
 }
 
 #[test]
@@ -318,6 +349,14 @@ fn heights_beyond_the_floats_of_32_bits_are_refused() {
         PROGRAM.fails(path, &["large.npy", product, "x.npy"], &[&words[..], &[product]].concat());
         let wide = ["wide.npy", product, "x.npy"];
         PROGRAM.fails(path, &wide, &["wide.npy", "1e300 in row 1, column 1", "32-bit float"]);
+    }
+    let hill = [1.0f32, 2.0, 3.0, 4.0, 9.0, 6.0, 7.0, 5.0, 9.0];
+    write_npy(&path.join("hill.npy"), &hill, 3, 3).unwrap();
+    for (factor, part) in
+        [("1e38", "--z-factor nearer to 1 than 1e38"), ("1e300", "z factor 1e300")]
+    {
+        let words = ["hill.npy", "--plan-curvature", "x.npy", "--z-factor", factor];
+        PROGRAM.fails(path, &words, &["hill.npy", part]);
     }
     PROGRAM.succeeds(path, &["plan", "large.npy", "--product", "tri"]);
     let lines = PROGRAM.errors(path, &["run", "plan.json", "--all"]);

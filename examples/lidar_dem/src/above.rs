@@ -58,7 +58,8 @@ impl Floor {
         ("--above", &self.path, self.crs.as_ref())
     }
 
-    /// Compares the coordinate system of the points with the ground's; returns what the user should know.
+    /// Compares the coordinate system of the points with the ground's; returns what the user should know of both and of
+    /// the ground's file.
     ///
     /// # Errors
     /// The two differ, or their units of height do.
@@ -84,7 +85,8 @@ impl Floor {
                 "--above {path}: a unit of its heights is {own} m, of the points' {points} m: give a raster in the points' unit"
             );
         }
-        Ok(note.map(|note| format!("--above {path}: {note}")).into_iter().collect())
+        let of_file = self.file.notes().iter().map(|note| format!("--above {note}"));
+        Ok(note.map(|note| format!("--above {path}: {note}")).into_iter().chain(of_file).collect())
     }
 
     /// Refuses a ground that lies beside all cells of a grid.

@@ -144,6 +144,7 @@ fn prepared(
     let mut cloud = read(args, inputs, wanted, on).map_err(|error| asked.explained(error))?;
     cloud.notes.extend(cloud.note_on_strays());
     cloud.crs = asked.crs(cloud.crs.take())?;
+    cloud.notes.extend(asked.notes.iter().cloned());
     if let Some(floor) = floor {
         cloud.notes.extend(floor.notes(cloud.crs.as_ref())?);
     }

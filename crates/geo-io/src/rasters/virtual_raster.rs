@@ -14,9 +14,10 @@ use roxmltree::Node;
 
 use crate::input::{is_url, open};
 use crate::points::ending;
+use crate::rasters::band::Band;
 use crate::rasters::georeference::{Place, RasterPlace};
 use crate::rasters::nodata::{Sample, with_sample_type};
-use crate::rasters::pam::{self, Band, children, document_of, text_of};
+use crate::rasters::pam::{self, children, document_of, text_of};
 use crate::rasters::tiff::samples::require_no_mask_beside;
 use crate::rasters::windows::{AT_ONCE, Windows, parts};
 use crate::rasters::zarr::read::array_of;

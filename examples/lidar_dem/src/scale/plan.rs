@@ -43,6 +43,7 @@ pub fn plan(args: &PlanArgs) -> Result<()> {
     let mut headers = planning.stages.run("headers", |_| -> Result<Headers> {
         let mut headers = Headers::read(&files.paths, (&args.points, &columns), is_ordered)?;
         headers.crs = asked.crs(headers.crs.take())?;
+        headers.notes.extend(asked.notes.iter().cloned());
         let floor = args.surface.floor()?;
         let area = args.surface.within.as_deref().map(Area::read).transpose()?;
         let beside = [floor.as_ref().map(Floor::stated), area.as_ref().map(Area::stated)];

@@ -9,10 +9,10 @@ use gpu_core::host_memory;
 use tiff_reader::TiffFile;
 use tiff_reader::ifd::{Ifd, RasterLayout};
 
+use crate::rasters::band::Band;
 use crate::rasters::georeference::Place;
 use crate::rasters::nodata::{Sample, with_sample_type};
 use crate::rasters::npy::parts::check_window;
-use crate::rasters::pam::Band;
 use crate::rasters::tiff::gdal_tags::{GDAL_METADATA, GDAL_NODATA};
 use crate::rasters::tiff::image::TiffImage;
 use crate::rasters::windows::{Windows, parts};

@@ -1,7 +1,7 @@
 //! What files state about the values of a raster's first band: NODATA, scale, offset and unit. One type holds these
 //! statements for all formats, and decides which of them count.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use roxmltree::Node;
 use serde_json::{Map, Value};
@@ -115,6 +115,12 @@ impl Band {
         ];
         all.into_iter().flatten().collect()
     }
+}
+
+/// Returns the `.aux.xml` beside a raster if it states NODATA, so that values depend on it.
+pub(crate) fn nodata_beside(path: &Path) -> Option<PathBuf> {
+    let (name, text) = text_beside(path);
+    Band::of_pam(&text, SampleType::F64).nodata.map(|_| name)
 }
 
 /// Metres of a unit of length by one of its usual names.

@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 
 use roxmltree::{Document, Node};
 
-use crate::rasters::band::Band;
 use crate::{Crs, Error, Number, Result, SampleType};
 
 /// Bytes of an XML file that are read at most.
@@ -60,12 +59,6 @@ impl Place {
         let (transform, crs) = (transform.transpose()?, crs.flatten());
         Ok(Self { transform, crs, is_system_unknown, control_points })
     }
-}
-
-/// Returns the `.aux.xml` beside a raster if it states NODATA, so that values depend on it.
-pub(crate) fn nodata_beside(path: &Path) -> Option<PathBuf> {
-    let (name, text) = text_beside(path);
-    Band::of_pam(&text, SampleType::F64).nodata.map(|_| name)
 }
 
 /// The name of the `.aux.xml` beside a file, and its text; none where there is no such file, or one too large to be that.

@@ -142,13 +142,13 @@ fn integer(value: i64, bits: u32, of: &ColumnDescriptor) -> Field {
     }
     let is_unsigned = match of.logical_type_ref() {
         Some(LogicalType::Integer(int)) => !int.is_signed,
-        _ => match of.converted_type() {
+        _ => matches!(
+            of.converted_type(),
             ConvertedType::UINT_8
-            | ConvertedType::UINT_16
-            | ConvertedType::UINT_32
-            | ConvertedType::UINT_64 => true,
-            _ => false,
-        },
+                | ConvertedType::UINT_16
+                | ConvertedType::UINT_32
+                | ConvertedType::UINT_64
+        ),
     };
     Field::Number(match (is_unsigned, bits) {
         (true, 32) => (value as u32).into(),

@@ -11,7 +11,7 @@ use terrain_grid::{Contour, ContourParams, Fragment};
 
 use crate::choices::{MethodArgs, Name};
 use crate::colours::{Between, Colour, Colours, Table};
-use crate::dem::{Dem, Lie, Part};
+use crate::dem::{Dem, Lie, Part, if_nodata};
 
 /// How relief and contour lines are drawn.
 #[derive(clap::Args, Clone, Debug)]
@@ -160,8 +160,9 @@ fn require_finite(heights: &[f32], width: usize, [column, row]: [u32; 2]) -> Res
         let (row, column) = (row as usize + cell / width, column as usize + cell % width);
         bail!(
             "--contours: the height {} in row {row}, column {column} has no bound, so its contour \
-             lines would never end: if it means NODATA, run gdal_edit.py -a_nodata {0}",
-            heights[cell]
+             lines would never end: {}",
+            heights[cell],
+            if_nodata(heights[cell])
         );
     }
     Ok(())

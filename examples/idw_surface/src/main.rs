@@ -26,7 +26,7 @@ use programs::cloud::{Cloud, on_ground};
 use programs::opening::Opening;
 use programs::products::Products;
 use programs::program;
-use programs::report::{Report, digits};
+use programs::report::{Quantity, Report, digits};
 use programs::stages::Stages;
 use programs::units::Units;
 use serde_json::json;
@@ -115,9 +115,9 @@ fn run(args: &Args) -> Result<()> {
         None => call.idw(range, &mut stages, &mut report).map_err(name)?,
         Some(_) => call.kriging(&mut stages, &mut report).map_err(name)?,
     };
-    report.raster("surface", &grid, "values", &bands[0]);
+    report.raster("surface", &grid, Quantity::Own("values"), &bands[0]);
     let second = args.surface.second_band().into_iter().zip(bands.get(1));
-    second.for_each(|(name, band)| report.quantity(name, band));
+    second.for_each(|(name, band)| report.quantity(Quantity::Own(name), band));
     stages.run("write", |_| write(args, &device, &grid, &bands, crs.as_ref()))?;
     report.stages(&stages);
     report.written([&args.output]);

@@ -66,10 +66,10 @@ pub struct BuildArgs {
     #[arg(short, long, value_name = "PATH", default_value = "index.ccq")]
     pub output: PathBuf,
     /// Number of cells along a side of the sample
-    #[arg(long, value_name = "N", value_parser = count, default_value = "1024")]
+    #[arg(long, value_name = "N", value_parser = count, default_value = "1024", conflicts_with = "rasters")]
     pub sample_side: usize,
     /// Seed of the sample
-    #[arg(long, default_value_t = 1, value_parser = whole(0..=u64::MAX))]
+    #[arg(long, default_value_t = 1, value_parser = whole(0..=u64::MAX), conflicts_with = "rasters")]
     pub seed: u64,
     #[command(flatten)]
     pub run: RunArgs,
@@ -171,6 +171,7 @@ impl BuildArgs {
         let path = &self.output;
         ensure!(ending(path) == "ccq", "--output {}: the name must end in .ccq", path.display());
         check_bins(&self.bins)?;
+        require_archive(self.array.as_deref(), &self.rasters)?;
         Ok(geo_io::check_output(self.place())?)
     }
 
@@ -182,6 +183,19 @@ impl BuildArgs {
         };
         Output { path: &self.output, existing }
     }
+}
+
+/// Refuses the name of an array if no raster is an NPZ archive.
+fn require_archive<'a>(
+    array: Option<&str>,
+    rasters: impl IntoIterator<Item = &'a PathBuf>,
+) -> Result<()> {
+    let Some(name) = array else { return Ok(()) };
+    ensure!(
+        rasters.into_iter().any(|path| ending(path) == "npz"),
+        "--array {name}: no raster is an NPZ archive (.npz): leave it out"
+    );
+    Ok(())
 }
 
 /// What a result is written as.
@@ -210,6 +224,8 @@ impl QueryArgs {
                 "--raster-of {tree_name} {raster}: --and does not have that index; --raster is for the first index"
             );
         }
+        let rasters = self.raster.iter().chain(&self.raster_of);
+        require_archive(self.array.as_deref(), rasters)?;
         let has_raster = !(self.raster.is_empty() && self.raster_of.is_empty());
         ensure!(
             self.nodata.is_none() || has_raster,

@@ -48,7 +48,7 @@ pub struct Args {
     #[arg(long, value_name = "TABLE", requires = "ids")]
     pub cells: Option<PathBuf>,
     /// The column of the ids, in --cells and in --output
-    #[arg(long, value_name = "NAME", default_value = "cell")]
+    #[arg(long, value_name = "NAME", default_value = "cell", requires = "ids")]
     pub cell_column: String,
     /// The unit vectors of the cells' centres, three a cell (.npy)
     #[arg(long, value_name = "PATH")]
@@ -66,13 +66,13 @@ pub struct Args {
     #[arg(long, value_name = "PATH")]
     pub map: Option<PathBuf>,
     /// What the map shows: all of the globe, or the half around --centre
-    #[arg(long, value_enum, default_value_t = Projection::Equirectangular)]
+    #[arg(long, value_enum, default_value_t = Projection::Equirectangular, requires = "map")]
     pub projection: Projection,
     /// The middle of an orthographic map
-    #[arg(long, value_name = "LON,LAT", default_value = "10,30")]
+    #[arg(long, value_name = "LON,LAT", default_value = "10,30", requires = "map")]
     pub centre: Centre,
     /// Pixels of the map from west to east
-    #[arg(long, value_name = "PIXELS", default_value_t = 2048, value_parser = whole::<u32>(2..=32768))]
+    #[arg(long, value_name = "PIXELS", default_value_t = 2048, requires = "map", value_parser = whole::<u32>(2..=32768))]
     pub map_width: u32,
     #[command(flatten)]
     pub run: RunArgs,
@@ -163,6 +163,10 @@ impl Args {
     /// Checks what clap cannot check, above all that the program can write its outputs.
     pub fn check(&self) -> Result<()> {
         ensure!(self.sample_sites > 0, "--sample-sites 0: a diagram needs a site");
+        ensure!(
+            self.projection == Projection::Orthographic || self.centre.is_default(),
+            "--centre is for an orthographic map: give --projection orthographic"
+        );
         let outputs = self.outputs();
         for (option, path, endings) in &outputs {
             let known = endings.contains(&ending(path).as_str());
@@ -246,6 +250,12 @@ impl FromStr for Columns {
 /// `--centre`.
 #[derive(Clone, Copy, Debug)]
 pub struct Centre(pub sphere_qtm::LonLat);
+
+impl Centre {
+    fn is_default(&self) -> bool {
+        (self.0.longitude(), self.0.latitude()) == (10.0, 30.0)
+    }
+}
 
 impl FromStr for Centre {
     type Err = String;

@@ -123,7 +123,7 @@ fn what_is_no_longitude_and_latitude_is_refused_or_said() {
     fails(&[&far[..], &["--geographic"]].concat(), &["far.csv: point 1 at (3, 95)", "-90 to 90"]);
     fails(
         &[&far[..], &["--crs", "EPSG:4326"]].concat(),
-        &["far.csv has a latitude of 95", "none beyond 90:"],
+        &["far.csv has a latitude of 95", "none beyond 90."],
     );
     fails(&[&far[..], &["--crs", "EPSG:32631", "--geographic"]].concat(), &["EPSG:32631"]);
     std::fs::write(here.join("near.csv"), "lon,lat\n1,2\n3,5\n").unwrap();

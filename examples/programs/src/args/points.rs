@@ -61,7 +61,8 @@ impl PointArgs {
     fn require_columns(&self, paths: &[PathBuf]) -> Result<()> {
         let is_las = |path: &PathBuf| ["las", "laz"].contains(&&ending(path)[..]);
         let names = &self.columns.0;
-        let are_usual = names.join(",").eq_ignore_ascii_case("x,y,z");
+        // Of a pair, the second stands for the third.
+        let are_usual = ["x,y,z", "x,y,y"].contains(&&names.join(",").to_lowercase()[..]);
         ensure!(
             are_usual || paths.is_empty() || !paths.iter().all(is_las),
             "--columns {}: LAS and LAZ have no columns, and their x, y and z count: leave out --columns, or give a table of \

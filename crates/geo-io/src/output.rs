@@ -109,6 +109,7 @@ pub fn check_output<'a>(output: impl Into<Output<'a>>) -> Result<()> {
 /// # Errors
 /// [`Error::SameFile`] with the two names.
 pub fn check_distinct(inputs: &[PathBuf], outputs: &[&Path]) -> Result<()> {
+    const OTHER: &str = "the output";
     // What is wrong with a virtual raster is said when it is read.
     let virtual_rasters = inputs.iter().filter(|input| ending(input) == "vrt");
     let sources: Vec<PathBuf> =
@@ -118,9 +119,10 @@ pub fn check_distinct(inputs: &[PathBuf], outputs: &[&Path]) -> Result<()> {
             .iter()
             .chain(&sources)
             .map(|input| (input.as_path(), "the input"))
-            .chain(outputs[..i].iter().map(|other| (*other, "the output")))
+            .chain(outputs[..i].iter().map(|other| (*other, OTHER)))
         {
-            if is_one_file(output, other) || is_folder_of(output, other) {
+            let are_one_pipe = role == OTHER && [output, &other].iter().all(|path| is_pipe(path));
+            if are_one_pipe || is_one_file(output, other) || is_folder_of(output, other) {
                 let (path, other) = (output.to_path_buf(), other.to_owned());
                 return Err(Error::SameFile { path, role, other });
             }
@@ -138,9 +140,14 @@ fn is_folder_of(folder: &Path, file: &Path) -> bool {
         }
 }
 
+/// Whether a path stands for standard input or output.
+fn is_pipe(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}
+
 fn is_one_file(a: &Path, b: &Path) -> bool {
-    // Standard input and standard output are two; standard output is one.
-    if a.as_os_str() == "-" || b.as_os_str() == "-" {
+    // Standard input and standard output are two.
+    if is_pipe(a) || is_pipe(b) {
         return false;
     }
     // What is not there cannot be asked for its device and number: then the names decide.

@@ -1,6 +1,7 @@
 //! Rasters: values and masks of files, whole and in parts, their place on the ground, and pictures.
 
 pub(crate) mod ascii_grid;
+pub(crate) mod band;
 pub(crate) mod georeference;
 pub(crate) mod mask;
 pub(crate) mod mask_file;

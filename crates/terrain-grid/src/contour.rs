@@ -17,6 +17,11 @@ pub struct Contour {
 }
 
 impl Contour {
+    /// Whether all of its points are one place, as around a cell whose value is the level.
+    pub(crate) fn is_place(&self) -> bool {
+        self.points.iter().all(|point| *point == self.points[0])
+    }
+
     /// Whether it is a ring.
     pub fn is_closed(&self) -> bool {
         self.points.len() > 2 && self.points.first() == self.points.last()
@@ -51,6 +56,11 @@ pub(crate) struct Found {
     /// Its first piece; for a ring, the piece with the lowest number.
     pub first: Piece,
     pub is_ring: bool,
+}
+
+/// The lines that have a length, without where they begin.
+pub(crate) fn with_length(lines: Vec<Found>) -> Vec<Contour> {
+    lines.into_iter().map(|found| found.line).filter(|line| !line.is_place()).collect()
 }
 
 /// Checks that pieces can be numbered.

@@ -25,7 +25,7 @@ pub enum Error {
     },
     /// There are too many levels for [`Levels::Every`](crate::Levels).
     #[error(
-        "contour lines every {} from {} to {} have more than {most} levels: take a larger interval",
+        "contour lines every {} from {} to {} have more than {most} levels: take a larger interval, or state NODATA where an end means that",
         Shortest(*interval), Shortest(*low), Shortest(*high)
     )]
     TooManyLevels {

@@ -53,7 +53,8 @@
 //! Contour lines are by marching squares between cell centres, linear along the squares' sides. A value on the
 //! level counts as high. In a saddle, where the two high corners of a square face each other, the corners are
 //! joined if the mean of the four is high; else they are apart. Squares with a NaN have no line, so lines end
-//! there, as at the border. Lines have the high ground on their right.
+//! there, as at the border. Lines have the high ground on their right. A line whose points are all one place, as
+//! around a single cell on the level, is left out.
 //!
 //! A DEM that is cut into parts has the same lines: [`contours_of_part`] finds the fragments of lines in each part, and
 //! [`join`] joins them.
@@ -146,7 +147,7 @@ pub fn contours<'on>(
     params: &ContourParams,
 ) -> Result<Vec<Contour>> {
     let lines = find_contours(on.into(), dem, params, contour::ground(dem.grid(), [0; 2]))?;
-    Ok(lines.into_iter().map(|found| found.line).collect())
+    Ok(contour::with_length(lines))
 }
 
 /// The contour lines of cells that lie somewhere, and where each begins.

@@ -48,6 +48,8 @@ pub struct Fragment {
     level: f64,
     points: u64,
     is_ring: bool,
+    /// Whether all of its points are one place.
+    is_place: bool,
     first: Place,
     lowest: Place,
     /// How many points are before the lowest piece.
@@ -80,7 +82,8 @@ impl Fragment {
             | u64::from(self.first.2) << 1
             | u64::from(self.lowest.2) << 2
             | kind(self.enters_by) << 3
-            | kind(self.leaves_by) << 5;
+            | kind(self.leaves_by) << 5
+            | u64::from(self.is_place) << 7;
         [
             self.level.to_bits(),
             self.points,
@@ -106,6 +109,7 @@ impl Fragment {
             level: f64::from_bits(level),
             points,
             is_ring: bit(0) == 1,
+            is_place: bit(7) == 1,
             first: place(first, 1),
             lowest: place(lowest, 2),
             before_lowest,
@@ -177,12 +181,14 @@ struct Walk<'a> {
 impl Walk<'_> {
     /// Describes a line: its length, its ends and its lowest piece.
     fn fragment(&self, found: &Found) -> Fragment {
-        let Found { line: Contour { level, points }, first, is_ring } = found;
+        let Found { line, first, is_ring } = found;
+        let Contour { level, points } = line;
         let enters_by = self.seam(first.square, first.from);
         let mut fragment = Fragment {
             level: *level,
             points: points.len() as u64,
             is_ring: *is_ring,
+            is_place: line.is_place(),
             first: self.place(*level, first),
             lowest: self.place(*level, first),
             before_lowest: 0,
@@ -331,6 +337,10 @@ pub fn join(fragments: &[Fragment]) -> Result<Vec<JoinedLine>> {
         }
         let of = |i: &u32| &fragments[*i as usize];
         let Some(start) = of_line.first().map(of) else { continue };
+        // Where one fragment ends, the next one begins: then all are the same place.
+        if of_line.iter().all(|i| of(i).is_place) {
+            continue;
+        }
         let (level, mut before, mut place) = (start.level, 0, (start.is_ring, start.first));
         if !is_chain {
             let lowest = (0..of_line.len()).min_by_key(|&at| of(&of_line[at]).lowest).unwrap_or(0);

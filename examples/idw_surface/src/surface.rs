@@ -6,6 +6,7 @@ use anyhow::{Context, Result, bail, ensure};
 use clap::{Args, ValueEnum};
 use geo_io::Crs;
 use gpu_core::Shortest;
+use gpu_core::parallel::{self, FINE};
 use idw::{Adaptive, Kernel, KernelShape, Params, Surface};
 use programs::args::{
     Columns, Extent, HEIGHT, PointArgs, Size, distance, distance_or_0, positive, whole,
@@ -247,11 +248,18 @@ pub fn bands(second: Option<&str>) -> Vec<String> {
     }
 }
 
-/// Returns the bands of a surface: its values, and the deviations if the run computed them.
+/// Returns the bands of a surface: its values, and the deviations if the run computed them. A cell without a value has
+/// no deviation: the points that were found do not count for it.
 pub fn bands_of(surface: Surface<f32>, deviation: bool) -> Vec<Vec<f32>> {
     let statistics = surface.statistics.filter(|_| deviation);
     let deviation = statistics.map(|statistics| statistics.deviation);
-    surface.values.into_iter().take(1).chain(deviation).collect()
+    let mut bands: Vec<Vec<f32>> = surface.values.into_iter().take(1).chain(deviation).collect();
+    if let [values, deviation] = &mut bands[..] {
+        parallel::for_each(deviation, FINE, |i, v| {
+            *v = if values[i].is_nan() { f32::NAN } else { *v }
+        });
+    }
+    bands
 }
 
 /// Refuses degrees out of the range of longitudes and latitudes, as sphere-qtm's `LonLat` does.

@@ -59,7 +59,8 @@ impl Floor {
         ("--above", &self.path, self.crs.as_ref())
     }
 
-    /// Compares the coordinate system of the points with the ground's; returns what the user should know.
+    /// Compares the coordinate system of the points with the ground's; returns what the user should know of both and of
+    /// the ground's file.
     ///
     /// # Errors
     /// The two differ, or their units of height do.
@@ -89,7 +90,8 @@ impl Floor {
                  unit. If a unit is wrong, --crs or gdal_edit.py -a_srs states the vertical system"
             );
         }
-        Ok(note.map(|note| format!("--above {path}: {note}")).into_iter().collect())
+        let of_file = self.file.notes().iter().map(|note| format!("--above {note}"));
+        Ok(note.map(|note| format!("--above {path}: {note}")).into_iter().chain(of_file).collect())
     }
 
     /// Refuses a ground that lies beside all cells of a grid.

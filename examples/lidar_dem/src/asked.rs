@@ -22,6 +22,8 @@ pub struct Asked {
     pub bounds: Option<Bounds>,
     /// The coordinate system of a template, and the template's name.
     template: Option<(String, Option<Crs>)>,
+    /// What the user should know of the template's file.
+    pub notes: Vec<String>,
 }
 
 impl Asked {
@@ -37,7 +39,7 @@ impl Asked {
         }
         let Some(size) = surface.size else {
             let lattice = surface.resolution.map(Lattice::of_multiples);
-            return Ok(Self { lattice, bounds, template: None });
+            return Ok(Self { lattice, bounds, ..Self::default() });
         };
         let bounds = bounds.with_context(|| {
             format!("--size {size} divides the ground of --bounds: give --bounds too")
@@ -46,7 +48,7 @@ impl Asked {
         let lattice = Some(Lattice { anchor: [bounds.min_x, bounds.max_y], cell });
         // Sides that are nearly whole numbers of cells would begin another row.
         let grid = GridSpec::new(bounds.min_x, bounds.max_y, cell, size.width, size.height)?;
-        Ok(Self { lattice, bounds: Some(grid.bounds()), template: None })
+        Ok(Self { lattice, bounds: Some(grid.bounds()), ..Self::default() })
     }
 
     fn of_template(path: &Path) -> Result<Self> {
@@ -81,7 +83,8 @@ impl Asked {
             .with_context(|| name.clone())?;
         let lattice = Lattice { anchor: [left, top], cell: across };
         let template = Some((path.display().to_string(), crs));
-        Ok(Self { lattice: Some(lattice), bounds: Some(grid.bounds()), template })
+        let notes = place.notes.iter().map(|note| format!("--template {note}")).collect();
+        Ok(Self { lattice: Some(lattice), bounds: Some(grid.bounds()), template, notes })
     }
 
     /// Adds the ground of the options to an error that says that no point lies there. If the template has another

@@ -34,8 +34,9 @@ use programs::ground::Ground;
 use programs::opening::Opening;
 use programs::products::Products;
 use programs::program;
-use programs::report::Report;
+use programs::report::{Quantity, Report};
 use programs::stages::Stages;
+use programs::systems::note_on_bounds;
 use programs::units::{self, Units};
 use serde_json::json;
 use terrain_grid::ContourParams;
@@ -158,6 +159,8 @@ fn prepared(
     let mut cloud = read(args, inputs, wanted, on).map_err(|error| asked.explained(error))?;
     cloud.notes.extend(cloud.note_on_strays());
     cloud.crs = asked.crs(cloud.crs.take())?;
+    cloud.notes.extend(asked.notes.iter().cloned());
+    cloud.notes.extend(note_on_bounds(asked.bounds, cloud.crs.as_ref(), cloud.bounds()));
     if let Some(floor) = floor {
         cloud.notes.extend(floor.notes(cloud.crs.as_ref())?);
     }
@@ -263,13 +266,15 @@ fn report_dem(report: &mut Report, dem: &Made, surface: &SurfaceArgs) {
     report_sites(report, &dem.summary, surface);
     let first = &surface.value[0];
     let quantity = match (first == programs::args::HEIGHT, &surface.above) {
-        (true, Some(_)) => "heights above",
-        (true, None) => "heights",
-        (false, _) => first,
+        (true, Some(_)) => Quantity::Own("heights above"),
+        (true, None) => Quantity::Own("heights"),
+        (false, _) => Quantity::Users(first),
     };
     report.raster("dem", &dem.grid, quantity, &dem.bands[0]);
-    for (name, band) in surface.bands().iter().zip(&dem.bands).skip(1) {
-        report.quantity(name, band);
+    let of_users = surface.values();
+    for (i, (name, band)) in surface.bands().iter().zip(&dem.bands).enumerate().skip(1) {
+        let quantity = if i < of_users { Quantity::Users(name) } else { Quantity::Own(name) };
+        report.quantity(quantity, band);
     }
     report_emptiness(report, &dem.summary, surface);
     if let (Some(path), lost @ 1..) = (&surface.above, dem.lost) {

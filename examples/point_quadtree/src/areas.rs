@@ -6,6 +6,7 @@ use anyhow::{Context, Result};
 use geo_io::{Crs, Features, Output, Shape};
 use gpu_core::{Bounds, Progress, Shortest};
 use programs::report::Report;
+use programs::systems::is_across_antimeridian;
 use quadtree_sort::{Lists, Polygons, Quadtree, Regions, Values, list_in};
 use serde_json::json;
 
@@ -228,13 +229,16 @@ fn notes(
     Ok(notes)
 }
 
-/// Whether longitudes from one to another reach beyond half a turn, and none of the points does.
-pub fn is_across_antimeridian([west, east]: [f64; 2], points: Bounds) -> bool {
-    east > 180.0 && points.max_x <= 180.0 || west < -180.0 && points.min_x >= -180.0
+/// Whether a longitude, a turn on or back, is among those of the points.
+fn is_a_turn_away(longitude: f64, points: Bounds) -> bool {
+    [-360.0, 360.0].iter().any(|turn| {
+        let other = longitude + turn;
+        points.min_x < other && other < points.max_x
+    })
 }
 
-/// Returns a note on polygons across the antimeridian: GeoJSON expects them cut there, and all edges straight on the
-/// map.
+/// Returns a note on polygons across the antimeridian, or at longitudes that points have a turn away: all edges are
+/// straight on the map, and a place has one longitude.
 fn note_on_antimeridian(
     path: &Path,
     features: &Features<geo_io::Polygons>,
@@ -244,15 +248,26 @@ fn note_on_antimeridian(
         let span = (ends[1][0] - ends[0][0]).abs();
         span > 180.0 && span < 360.0
     };
-    let is_across = |ring: &Vec<[f64; 2]>| {
-        ring.windows(2).any(is_wide)
-            || ring.iter().any(|place| is_across_antimeridian([place[0]; 2], points))
+    let first = |is_it: &dyn Fn(&Vec<[f64; 2]>) -> bool| {
+        features.shapes.iter().position(|parts| parts.iter().flatten().any(is_it))
     };
-    let first = features.shapes.iter().position(|parts| parts.iter().flatten().any(is_across))?;
+    let path = path.display();
+    // GDAL cuts by itself only what lies within 10 degrees.
+    if let Some(feature) = first(&|ring| ring.windows(2).any(is_wide)) {
+        return Some(format!(
+            "feature {feature} of {path} reaches across the antimeridian: polygons are taken as they lie on a map of longitudes \
+             and latitudes, so cut them there, as by ogr2ogr -wrapdateline -datelineoffset 180"
+        ));
+    }
+    let feature = first(&|ring| {
+        ring.iter().any(|place| {
+            is_across_antimeridian([place[0]; 2], points) || is_a_turn_away(place[0], points)
+        })
+    })?;
     Some(format!(
-        "feature {first} of {} reaches across the antimeridian: polygons are taken as they lie on a map of longitudes and \
-         latitudes, so cut them there, as by ogr2ogr -wrapdateline",
-        path.display()
+        "feature {feature} of {path} lies where points may have other longitudes by a turn of 360 degrees, and these do not \
+         count: give the longitudes of points and polygons from -180 to 180 (ogr2ogr -wrapdateline -datelineoffset 180 cuts \
+         polygons)"
     ))
 }
 

@@ -10,11 +10,12 @@ use programs::args::{RunArgs, count, ending, number};
 use programs::opening::Opening;
 use programs::report::Report;
 use programs::stages::Stages;
+use programs::systems::is_across_antimeridian;
 use programs::units::require_degrees;
 use quadtree_sort::{NONE, Quadtree, Regions, Values};
 use serde_json::{Value, json};
 
-use crate::areas::{Areas, PolygonsFormat, is_across_antimeridian};
+use crate::areas::{Areas, PolygonsFormat};
 use crate::asked::Asked;
 use crate::leaves::LeavesFormat;
 use crate::{leaves, report_tree, system, values};

@@ -25,6 +25,7 @@ use programs::opening::Opening;
 use programs::program;
 use programs::report::Report;
 use programs::stages::Stages;
+use programs::systems::note_on_bounds;
 use quadtree_sort::{MAX_LEVEL, Quadtree, Values};
 use serde_json::json;
 
@@ -134,7 +135,8 @@ fn system_of(
     let Some(bounds) = cloud.bounds() else { return Ok(stated) };
     let (crs, note) = system::of_points(&args.tree, stated, bounds)?;
     report.crs(crs.as_ref());
-    note.iter().for_each(|note| report.note(note));
+    let of_bounds = note_on_bounds(args.tree.extent(), crs.as_ref(), Some(bounds));
+    note.iter().chain(&of_bounds).for_each(|note| report.note(note));
     let unkept = crs.as_ref().filter(|crs| args.output.is_some() && crs.epsg().is_none());
     if let Some(crs) = unkept {
         report.note(format_args!("the tree does not keep its system, {crs}: it has no EPSG code"));

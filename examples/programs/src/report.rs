@@ -33,6 +33,23 @@ pub struct Report {
     fields: Map<String, Value>,
 }
 
+/// What the values of a band are.
+#[derive(Clone, Copy, Debug)]
+pub enum Quantity<'a> {
+    /// A word of the program's, which no other member of the report has.
+    Own(&'a str),
+    /// A name that the user gave, such as one of a column. Any member may have it, so such names stand under `values`.
+    Users(&'a str),
+}
+
+impl<'a> Quantity<'a> {
+    fn name(self) -> &'a str {
+        match self {
+            Self::Own(name) | Self::Users(name) => name,
+        }
+    }
+}
+
 impl Report {
     /// Adds a line without a field. An empty heading continues the line above.
     pub fn line(&mut self, heading: &str, text: impl Display) {
@@ -125,7 +142,7 @@ impl Report {
     }
 
     /// A grid and the range of its values, NaN being NODATA.
-    pub fn raster(&mut self, what: &str, grid: &GridSpec, quantity: &str, values: &[f32]) {
+    pub fn raster(&mut self, what: &str, grid: &GridSpec, quantity: Quantity<'_>, values: &[f32]) {
         let (width, height) = (grid.width, grid.height);
         let (count, range) = ends_of(values);
         let share = 100.0 * (1.0 - count as f64 / grid.cells().max(1) as f64);
@@ -133,24 +150,32 @@ impl Report {
         self.line(what, format_args!("{width} x {height} cells of {cell}, {share:.1}% NODATA"));
         let b = grid.bounds();
         self.line("extent", b);
-        self.range(quantity, range);
-        self.field(
-            what,
-            json!({
-                "width": width, "height": height, "cell_size": cell.0,
-                "bounds": [b.min_x, b.min_y, b.max_x, b.max_y],
-                "nodata_cells": grid.cells() - count as u64,
-                quantity: range.map(|(low, high)| [low, high]),
-            }),
-        );
+        self.range(quantity.name(), range);
+        let mut about = json!({
+            "width": width, "height": height, "cell_size": cell.0,
+            "bounds": [b.min_x, b.min_y, b.max_x, b.max_y],
+            "nodata_cells": grid.cells() - count as u64,
+        });
+        let range = range.map(|(low, high)| [low, high]);
+        match quantity {
+            Quantity::Own(name) => about[name] = json!(range),
+            Quantity::Users(name) => about["values"] = json!({name: range}),
+        }
+        self.field(what, about);
     }
 
     /// The range of a further band of a raster, NaN being NODATA.
-    pub fn quantity(&mut self, name: &str, values: &[f32]) {
+    pub fn quantity(&mut self, quantity: Quantity<'_>, values: &[f32]) {
         let (count, range) = ends_of(values);
-        self.range(name, range);
+        self.range(quantity.name(), range);
         let range = range.map(|(low, high)| [low, high]);
-        self.field(name, json!({"nodata_cells": values.len() - count, "range": range}));
+        let about = json!({"nodata_cells": values.len() - count, "range": range});
+        match quantity {
+            Quantity::Own(name) => self.field(name, about),
+            Quantity::Users(name) => {
+                self.fields.entry("values").or_insert_with(|| json!({}))[name] = about;
+            }
+        }
     }
 
     fn range(&mut self, quantity: &str, range: Option<(f32, f32)>) {
@@ -352,5 +377,19 @@ mod tests {
         let notes: Vec<_> = report.text.lines().filter(|line| line.starts_with("note")).collect();
         assert_eq!(notes.len(), 2, "{notes:?}");
         assert!(notes[0].contains("a.tif.ovr is older than") && notes[1].contains("a.tif.msk"));
+    }
+
+    #[test]
+    fn names_that_users_gave_replace_no_member() {
+        let mut report = Report::default();
+        let grid = GridSpec::of_pixels(1, 1);
+        report.raster("dem", &grid, Quantity::Users("height"), &[3.0]);
+        report.quantity(Quantity::Users("dem"), &[4.0]);
+        report.quantity(Quantity::Own("count"), &[5.0]);
+        let of = |path: &str| Value::Object(report.fields.clone()).pointer(path).cloned();
+        assert_eq!(of("/dem/height"), Some(json!(1)));
+        assert_eq!(of("/dem/values/height"), Some(json!([3.0, 3.0])));
+        assert_eq!(of("/values/dem/range"), Some(json!([4.0, 4.0])));
+        assert_eq!(of("/count/nodata_cells"), Some(json!(0)));
     }
 }

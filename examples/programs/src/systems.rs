@@ -149,8 +149,8 @@ pub fn require_on_globe(path: &Path, crs: &Crs, bounds: Option<Bounds>) -> Resul
         let beyond = [least, most].into_iter().find(|v| v.abs() * unit > ends + SLACK);
         if let Some(value) = beyond.map(Shortest) {
             bail!(
-                "{} has a {what} of {value}, but {crs} has none beyond {}: swap --columns so that x is the longitude and \
-                 y the latitude, or give the coordinates' --crs",
+                "{} has a {what} of {value}, but {crs} has none beyond {}. x must be the longitude and y the latitude: \
+                 swap --columns, or the coordinates of geometries, or give their --crs",
                 path.display(),
                 // Without what the unit's text has lost of its digits.
                 (ends / unit * 1e6).round() / 1e6
@@ -158,6 +158,27 @@ pub fn require_on_globe(path: &Path, crs: &Crs, bounds: Option<Bounds>) -> Resul
         }
     }
     Ok(())
+}
+
+/// Whether longitudes from one to another reach beyond half a turn, and none of the points does.
+pub fn is_across_antimeridian([west, east]: [f64; 2], points: Bounds) -> bool {
+    east > 180.0 && points.max_x <= 180.0 || west < -180.0 && points.min_x >= -180.0
+}
+
+/// Returns a note on bounds that reach across the antimeridian, beyond which the points have no longitudes.
+pub fn note_on_bounds(
+    bounds: Option<Bounds>,
+    crs: Option<&Crs>,
+    points: Option<Bounds>,
+) -> Option<String> {
+    let (bounds, points) = bounds.zip(points)?;
+    let is_note = crs.is_some_and(Crs::is_geographic)
+        && is_across_antimeridian([bounds.min_x, bounds.max_x], points);
+    is_note.then(|| {
+        "--bounds reaches across the antimeridian, and the points have no longitudes beyond it: points on its other side do not \
+         count; give all longitudes from 0 to 360, or make a result for each side"
+            .to_owned()
+    })
 }
 
 #[cfg(test)]

@@ -24,6 +24,8 @@ pub struct Asked {
     /// Whether it is one of `--and`.
     is_other: bool,
     raster: Option<(Values, GridSpec)>,
+    /// What the user should know of its rasters' files.
+    notes: Vec<String>,
 }
 
 /// The indices of a query, each with its range. The first one gives the cells.
@@ -65,6 +67,11 @@ impl Indices {
     /// All, in the order of the conditions but for classes.
     fn all(&self) -> impl Iterator<Item = &Asked> {
         std::iter::once(&self.first).chain(&self.others)
+    }
+
+    /// What the user should know of the rasters' files.
+    pub fn notes(&self) -> impl Iterator<Item = &String> {
+        self.all().flat_map(|asked| &asked.notes)
     }
 
     /// The index on whose grid a search finds cells.
@@ -115,7 +122,15 @@ impl Asked {
     fn read(path: &Path, range: Option<Range>, is_other: bool) -> Result<Self> {
         let tree = trees::read(path)?;
         let place = Place::of_index(path, &*tree)?;
-        Ok(Self { path: path.to_owned(), tree, place, range, is_other, raster: None })
+        Ok(Self {
+            path: path.to_owned(),
+            tree,
+            place,
+            range,
+            is_other,
+            raster: None,
+            notes: Vec::new(),
+        })
     }
 
     /// Refuses an index that has the numbers of bins.
@@ -178,6 +193,7 @@ impl Asked {
         let (mut parts, mut places) = (Vec::new(), Vec::new());
         for path in paths {
             let raster = geo_io::read_raster(path, args.array.as_deref())?;
+            self.notes.extend(raster.notes.iter().cloned());
             let place = place_of(path, &raster)?;
             let nodata = args.nodata.or(raster.nodata);
             let nodata = nodata.and_then(|nodata| raster.values.sample_type().value(nodata));

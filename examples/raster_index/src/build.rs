@@ -155,8 +155,8 @@ pub fn nodata_of<'a>(
     }
     if let Some((other, value)) = stated.find(|(_, value)| *value != nodata) {
         bail!(
-            "{first} has the NODATA {nodata}, {other} {value}: `gdalwarp -dstnodata {nodata}` gives {other} the same, and --nodata VALUE \
-             takes one value in all files, whatever they say"
+            "{first} has the NODATA {nodata}, {other} {value}: `gdalwarp -dstnodata VALUE` gives both one that no cell of them has, \
+             and --nodata VALUE takes one value in all files"
         );
     }
     Ok(Some(nodata))

@@ -45,6 +45,7 @@ pub fn query(args: &QueryArgs) -> Result<()> {
     let mut report = Report::default();
     report.device(&device, args.device());
     describe(&mut report, &*first.tree, first.place.crs.as_ref());
+    indices.notes().for_each(|note| report.note(note));
     report_found(&mut report, &total, finest, first);
     if total.unsure > 0 {
         let (unsure, remedy) = (total.unsure, indices.remedy());

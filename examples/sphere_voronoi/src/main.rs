@@ -237,6 +237,7 @@ fn write(
         write_neighbours(args.to(path), &sphere_qtm::adjacency(diagram, count)?, sites)?;
     }
     if let Some(path) = &args.regions {
+        note_on_properties(args, sites, report);
         write_regions(args, path, sites, diagram, &areas)?;
     }
     if let Some(path) = &args.map {
@@ -246,6 +247,27 @@ fn write(
         geo_io::write_colours(args.to(path), &pixels, width, height)?;
     }
     Ok(())
+}
+
+/// What a region has beside its site's properties.
+const OF_REGION: [&str; 4] = ["site", "lon", "lat", "area_km2"];
+
+/// Says which properties of the sites their regions do not have.
+fn note_on_properties(args: &Args, sites: &Sites, report: &mut Report) {
+    let Some(path) = args.sites.as_deref().map(Path::display) else { return };
+    if sites.shapes.is_none() {
+        report.note(format_args!(
+            "--regions has the numbers and places of the sites, and no other columns of {path}: sites in GeoJSON, GeoPackage, \
+             FlatGeobuf, GeoParquet or a shapefile keep theirs"
+        ));
+    }
+    for name in OF_REGION {
+        if sites.properties.iter().any(|properties| properties.has(name)) {
+            report.note(format_args!(
+                "the property \"{name}\" of {path} gives way to that of the region"
+            ));
+        }
+    }
 }
 
 /// Writes the outline of each site's region, with the site's properties.
@@ -260,11 +282,8 @@ fn write_regions(
     let features = regions.into_iter().enumerate().filter(|(_, region)| !region.is_empty());
     let features = features.map(|(i, region)| {
         let mut properties = sites.properties.get(i).cloned().unwrap_or_default();
-        for (name, number) in
-            [("site", i as f64), ("lon", sites.x[i]), ("lat", sites.y[i]), ("area_km2", areas[i])]
-        {
-            properties.set(name, number);
-        }
+        let numbers = [i as f64, sites.x[i], sites.y[i], areas[i]];
+        OF_REGION.iter().zip(numbers).for_each(|(name, number)| properties.set(name, number));
         let polygons = region.iter().map(|polygon| rings(polygon, sites.latitude)).collect();
         (properties, Shape::Polygons(polygons))
     });

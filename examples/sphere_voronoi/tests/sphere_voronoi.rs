@@ -878,3 +878,54 @@ fn bad_numbers_are_refused_with_a_reason() {
         ("--seed 1.5", "\"1.5\" is not a whole number"),
     ]);
 }
+
+#[test]
+fn options_without_an_effect_are_refused() {
+    let folder = with_sites();
+    let here = folder.path();
+    for (more, words) in [
+        (&["--centre", "5,5"][..], &["--map"][..]),
+        (&["--map-width", "100"], &["--map"]),
+        (&["--projection", "orthographic"], &["--map"]),
+        (&["--map", "m.png", "--centre", "5,5"], &["--centre", "--projection orthographic"]),
+        (&["--cell-column", "q"], &["--ids"]),
+    ] {
+        let run = ["sites.csv", "--level", "3", "-o", "z.npy", "--device", "cpu"];
+        PROGRAM.fails(here, &[&run[..], more].concat(), words);
+    }
+}
+
+#[test]
+fn the_first_id_of_a_list_without_a_name_counts() {
+    let folder = with_sites();
+    let here = folder.path();
+    let ids = ["8202cffffffffff", "82034ffffffffff", "820357fffffffff"];
+    let run =
+        ["sites.csv", "--ids", "h3:2", "--cells", "u.csv", "--cell-column", "1", "--level", "3"];
+    let run = [&run[..], &["--device", "cpu", "--overwrite", "-o", "o.csv"]].concat();
+    for head in ["", "id\n", "0x\n"] {
+        std::fs::write(here.join("u.csv"), format!("{head}{}\n", ids.join("\n"))).unwrap();
+        PROGRAM.succeeds(here, &run);
+        let text = std::fs::read_to_string(here.join("o.csv")).unwrap();
+        let found: Vec<&str> = text.lines().skip(1).map(|row| &row[..15]).collect();
+        assert_eq!(found, ids, "{head}");
+    }
+}
+
+#[test]
+fn properties_that_regions_do_not_keep_are_noted() {
+    let folder = with_sites();
+    let here = folder.path();
+    let text = r#"{"type": "FeatureCollection", "features": [{"type": "Feature", "properties": {"site": "X", "name": "a"},
+        "geometry": {"type": "Point", "coordinates": [1, 2]}}]}"#;
+    std::fs::write(here.join("s.geojson"), text).unwrap();
+    let more = ["--level", "3", "--device", "cpu", "--overwrite", "--regions", "r.geojson"];
+    let said = PROGRAM.succeeds(here, &[&["s.geojson"], &more[..]].concat());
+    assert!(
+        said.contains("\"site\" of s.geojson gives way") && !said.contains("\"name\""),
+        "{said}"
+    );
+    assert_eq!(json_of(&here.join("r.geojson"))["features"][0]["properties"]["name"], "a");
+    let said = PROGRAM.succeeds(here, &[&["sites.csv"], &more[..]].concat());
+    assert!(said.contains("no other columns of sites.csv"), "{said}");
+}

@@ -1,6 +1,7 @@
 //! A DEM in a file: its heights, where it lies, and how its ground is measured.
 
 use std::cell::Cell;
+use std::fmt::Display;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -187,9 +188,9 @@ pub fn heights(
                 let (row, column, height) =
                     (top + cell / width, left + cell % width, Shortest(heights[cell]));
                 bail!(
-                    "{}: the height {height} in row {row}, column {column} does not fit a 32-bit float: if it means NODATA, \
-                     run gdal_edit.py -a_nodata {height}",
-                    file.path().display()
+                    "{}: the height {height} in row {row}, column {column} does not fit a 32-bit float: {}",
+                    file.path().display(),
+                    if_nodata(height)
                 );
             }
             let rounding = Rounding::of(&heights);
@@ -418,8 +419,9 @@ impl Part {
                 Shortest(params.z_factor)
             );
             bail!(
-                "the height {height} beside row {row}, column {column} is too large for a 32-bit result: if it means NODATA, \
-                 run gdal_edit.py -a_nodata {height}; else divide all heights by a number"
+                "the height {height} beside row {row}, column {column} is too large for a 32-bit result: {}; else divide all \
+                 heights by a number",
+                if_nodata(height)
             );
         }
         if (rows, columns) == (&self.rows, &self.columns) {
@@ -488,6 +490,13 @@ fn overflow(heights: &[f32], made: &[f32], width: usize) -> Option<(usize, f32)>
         let is_lost = made[i].is_infinite() || (is_inner && !is_level && is_large(&largest));
         (is_known && is_lost).then_some((i, largest))
     })
+}
+
+/// What to do about a height that may mean NODATA, in words.
+pub fn if_nodata(height: impl Display) -> String {
+    format!(
+        "if it means NODATA, gdal_translate -a_nodata {height} makes a raster that states it (arrays have NaN there)"
+    )
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use terrain_grid::{Contour, ContourParams, Fragment};
 
 use crate::choices::{MethodArgs, Name};
 use crate::colours::{Between, Colour, Colours, Table};
-use crate::dem::{Dem, Lie, Part};
+use crate::dem::{Dem, Lie, Part, if_nodata};
 
 /// From one contour line to the next, where nothing says otherwise.
 const INTERVAL_BY_DEFAULT: f64 = 5.0;
@@ -162,8 +162,9 @@ fn require_finite(heights: &[f32], width: usize, [column, row]: [u32; 2]) -> Res
         let (row, column) = (row as usize + cell / width, column as usize + cell % width);
         bail!(
             "--contours: the height {} in row {row}, column {column} has no bound, so its contour \
-             lines would never end: if it means NODATA, run gdal_edit.py -a_nodata {0}",
-            heights[cell]
+             lines would never end: {}",
+            heights[cell],
+            if_nodata(heights[cell])
         );
     }
     Ok(())

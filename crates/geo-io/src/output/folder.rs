@@ -6,6 +6,8 @@ use gpu_core::files::{UnfinishedFolder, folder_of, require_replaceable};
 
 use crate::output::{Existing, Output, failed, together};
 use crate::rasters::zarr::METADATA;
+use crate::rasters::zarr::json::json_of;
+use crate::rasters::zarr::read::array_of;
 use crate::{Error, Result};
 
 /// A store under way, which is removed unless it is [finished](PendingFolder::finish).
@@ -17,19 +19,14 @@ pub(crate) struct PendingFolder {
 
 impl PendingFolder {
     /// Makes a new folder beside the place of an output. A complete output replaces an existing folder only if that is
-    /// a Zarr store.
+    /// a Zarr store of one raster and holds nothing else.
     pub fn begin(Output { path, existing }: Output<'_>) -> Result<Self> {
         let place = place(path)?;
         if place.exists() {
             if existing != Existing::Replace {
                 return Err(Error::Exists { path: path.to_owned() });
             }
-            if !place.join(METADATA).is_file() {
-                return Err(Error::write(
-                    path,
-                    "it exists and is not a Zarr store: remove it first",
-                ));
-            }
+            require_store(&place).map_err(|reason| Error::write(path, reason))?;
             require_replaceable(&place).map_err(|e| failed(path, e))?;
         }
         let unfinished = UnfinishedFolder::beside(&place).map_err(|e| failed(path, e))?;
@@ -47,6 +44,48 @@ impl PendingFolder {
         let Self { unfinished, path, .. } = self;
         together::finish(move || unfinished.finish(may_replace).map_err(|e| failed(&path, e)))
     }
+}
+
+/// Refuses a folder that is not a store of one raster, or holds files that are none of such a store's.
+fn require_store(place: &Path) -> Result<(), String> {
+    if !place.join(METADATA).is_file() {
+        return Err("it exists and is not a Zarr store: remove it first".to_owned());
+    }
+    let array = array_of(place).map_err(|reason| {
+        format!("it exists and is not a Zarr store of one raster ({reason}): remove it first")
+    })?;
+    let failed = |reason: std::io::Error| reason.to_string();
+    let is_array = array == place;
+    for entry in std::fs::read_dir(place).map_err(failed)? {
+        let entry = entry.map_err(failed)?.path();
+        let is_own = entry.file_name().is_some_and(|name| name == METADATA)
+            || match is_array {
+                true => is_chunk(&entry),
+                false => is_array_alone(&entry),
+            };
+        if !is_own {
+            let entry = entry.display();
+            return Err(format!(
+                "it holds {entry}, which is no part of a raster's Zarr store: give another name, or move that away"
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Whether a folder is an array that holds nothing but chunks.
+fn is_array_alone(folder: &Path) -> bool {
+    let is_array = json_of(folder).is_ok_and(|json| json["node_type"] == "array");
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut others = entries.filter(|entry| entry.file_name() != METADATA);
+    is_array && others.all(|entry| is_chunk(&entry.path()))
+}
+
+/// Whether a name in an array's folder is one of chunks, or of a folder of chunks: c, c.0.1, 0.1 or 0.
+fn is_chunk(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let numbers = name.strip_prefix('c').unwrap_or(&name);
+    numbers.bytes().all(|byte| byte == b'.' || byte.is_ascii_digit())
 }
 
 /// The folder that a path means: links are followed.

@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use gpu_core::host_memory;
 
 use crate::input::open;
+use crate::rasters::band::Band;
 use crate::rasters::georeference::RasterPlace;
 use crate::rasters::nodata::{Sample, with_sample_type};
 use crate::rasters::pam;
@@ -38,6 +39,8 @@ pub(crate) struct AsciiGrid {
     places: Vec<u64>,
     every: usize,
     place: Georeference,
+    /// Metres of the unit of its values.
+    metres: Option<f64>,
     notes: Vec<String>,
 }
 
@@ -76,7 +79,10 @@ impl AsciiGrid {
             (false, true) => SampleType::F64,
             (false, false) => SampleType::I32,
         };
-        let (place, mut notes) = place_of(path, &header)?;
+        let band = band_beside(path, sample_type);
+        let (place, of_place) = place_of(path, &header)?;
+        let mut notes = band.notes(path);
+        notes.extend(of_place);
         if words.next(path)?.is_some() {
             if let Some(field) = &header.before_values {
                 let reason = format!(
@@ -90,7 +96,8 @@ impl AsciiGrid {
                 path.display()
             ));
         }
-        Ok(Self { path: path.to_owned(), header, sample_type, places, every, place, notes })
+        let (path, metres) = (path.to_owned(), band.metres);
+        Ok(Self { path, header, sample_type, places, every, place, metres, notes })
     }
 
     fn values<T: Sample>(&self, rows: Range<usize>, columns: Range<usize>) -> Result<Vec<T>> {
@@ -150,6 +157,10 @@ impl Windows for AsciiGrid {
         self.sample_type.value(self.header.nodata.as_ref()?.1)
     }
 
+    fn metres(&self) -> Option<f64> {
+        self.metres
+    }
+
     fn notes(&self) -> &[String] {
         &self.notes
     }
@@ -164,6 +175,11 @@ pub(crate) fn read_place(path: &Path) -> Result<RasterPlace> {
     let (header, _) = Header::read(path)?;
     let (place, notes) = place_of(path, &header)?;
     Ok(RasterPlace { size: header.size, georeference: Some(place), notes })
+}
+
+/// Reads what GDAL has written beside a grid about its values. NODATA does not count there, as in GDAL.
+fn band_beside(path: &Path, sample_type: SampleType) -> Band {
+    Band { nodata: None, is_no_number: false, ..Band::beside(path, sample_type) }
 }
 
 /// Where a grid lies, and what is to be said of the system in the `.prj` beside it.

@@ -10,8 +10,8 @@ use gpu_core::host_memory;
 use crate::error::unwinding;
 use crate::input::open;
 use crate::output::{Output, write_atomic};
+use crate::rasters::band::Band;
 use crate::rasters::georeference::Place;
-use crate::rasters::pam::Band;
 use crate::rasters::tiff::samples::require_no_mask_beside;
 use crate::{ArrayData, Error, FillRows, Number, Raster, Result};
 

@@ -63,8 +63,7 @@ impl ValuesFile {
         self.source.size()
     }
 
-    /// Returns how many metres a unit of its values has, if a GeoTIFF, an `.aux.xml` or a virtual raster states a unit of
-    /// length. A coordinate system may state another unit, of heights ([`Crs::metres_per_height`](crate::Crs::metres_per_height)).
+    /// Returns how many metres a unit of its values has, if the raster or an `.aux.xml` beside it states a unit of length. A coordinate system may state another unit, of heights ([`Crs::metres_per_height`](crate::Crs::metres_per_height)).
     pub fn metres_per_value(&self) -> Option<f64> {
         self.source.metres()
     }

@@ -14,9 +14,10 @@ use roxmltree::Node;
 
 use crate::input::{is_url, open};
 use crate::points::ending;
+use crate::rasters::band::{Band, nodata_beside};
 use crate::rasters::georeference::{Place, RasterPlace};
 use crate::rasters::nodata::{Sample, with_sample_type};
-use crate::rasters::pam::{self, Band, children, document_of, text_of};
+use crate::rasters::pam::{self, children, document_of, text_of};
 use crate::rasters::tiff::samples::require_no_mask_beside;
 use crate::rasters::windows::{AT_ONCE, Windows, parts};
 use crate::rasters::zarr::read::array_of;
@@ -259,7 +260,7 @@ pub fn raster_files(path: &Path) -> Result<Vec<PathBuf>> {
             next.extend(sources.filter(|source| known.insert(source.clone())));
         }
         let is_tiff = ["tif", "tiff"].contains(&&ending(&file)[..]) && !is_url(&file);
-        files.extend(pam::nodata_beside(&file).filter(|_| is_tiff));
+        files.extend(nodata_beside(&file).filter(|_| is_tiff));
         files.push(file);
     }
     Ok(files)

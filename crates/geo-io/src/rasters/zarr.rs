@@ -7,7 +7,7 @@
 
 pub(crate) mod codecs;
 mod coordinates;
-mod json;
+pub(crate) mod json;
 pub(crate) mod metadata;
 pub(crate) mod place;
 pub(crate) mod read;

@@ -204,7 +204,15 @@ fn optional<T>(result: rusqlite::Result<T>) -> Result<Option<T>, String> {
 }
 
 fn words(error: rusqlite::Error) -> String {
+    use rusqlite::ErrorCode::{CannotOpen, DatabaseBusy, DatabaseLocked, ReadOnly};
     match error {
+        rusqlite::Error::SqliteFailure(code, _)
+            if matches!(code.code, CannotOpen | DatabaseBusy | DatabaseLocked | ReadOnly) =>
+        {
+            "another program writes to it, or ended before it had written all: wait for that program, or open the file by \
+             ogrinfo, which takes back what was not finished"
+                .to_owned()
+        }
         rusqlite::Error::SqliteFailure(code, None) => code.to_string(),
         other => other.to_string(),
     }

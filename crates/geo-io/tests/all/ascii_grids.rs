@@ -162,6 +162,22 @@ fn systems_are_those_of_the_file_beside() {
     assert!(crs.same_as(&Crs::parse("EPSG:32633").unwrap()), "{crs}");
 }
 
+/// As GDAL reads them beside a grid, where its NODATA does not count.
+#[test]
+fn unit_scale_and_offset_beside_a_grid_count_as_beside_a_geotiff() {
+    let folder = tempfile::tempdir().unwrap();
+    let grid = folder.path().join("a.asc");
+    std::fs::write(&grid, format!("{PLACE}1 2 3\n4 5 6\n")).unwrap();
+    let band =
+        "<NoDataValue>3</NoDataValue><UnitType>ft</UnitType><Scale>0.01</Scale><Offset>5</Offset>";
+    let text = format!("<PAMDataset><PAMRasterBand band=\"1\">{band}</PAMRasterBand></PAMDataset>");
+    std::fs::write(folder.path().join("a.asc.aux.xml"), text).unwrap();
+    let file = ValuesFile::open(&grid).unwrap();
+    assert_eq!((file.metres_per_value(), file.nodata()), (Some(0.3048), None));
+    let [note] = file.notes() else { panic!("{:?}", file.notes()) };
+    assert!(note.contains("its scale 0.01 and offset 5 are not applied"), "{note}");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 

@@ -8,9 +8,10 @@ use geo_io::{
     write_geoparquet_features, write_geoparquet_mesh,
 };
 use parquet::basic::{LogicalType, Repetition, Type as Physical};
-use parquet::data_type::{ByteArrayType, DoubleType};
+use parquet::data_type::{ByteArrayType, DoubleType, Int32Type, Int64Type};
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
+use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
 use parquet::schema::types::Type;
@@ -102,9 +103,9 @@ fn properties_become_columns_of_their_types() {
         )
     };
     let features = [
-        r#"{"a": 1, "b": 1, "c": true, "d": "x", "e": 18446744073709551615, "f": null, "g": 1, "h": 9007199254740993, "i": -1, "j": 9007199254740992, "geometry": 3}"#,
-        r#"{"a": 2, "b": 1.5, "c": false, "d": "y", "e": 1, "g": "z", "h": 1.5, "i": 18446744073709551615, "j": 1.5, "list": [1, 2]}"#,
-        "null",
+        r#"{"k": 0.5, "l": "NaN", "m": 1, "a": 1, "b": 1, "c": true, "d": "x", "e": 18446744073709551615, "f": null, "g": 1, "h": 9007199254740993, "i": -1, "j": 9007199254740992, "geometry": 3}"#,
+        r#"{"k": "NaN", "l": "-inf", "m": "x", "a": 2, "b": 1.5, "c": false, "d": "y", "e": 1, "g": "z", "h": 1.5, "i": 18446744073709551615, "j": 1.5, "list": [1, 2]}"#,
+        r#"{"k": "inf", "m": "NaN"}"#,
     ];
     let text = features.map(feature).join(",");
     std::fs::write(&json, format!(r#"{{"type": "FeatureCollection", "features": [{text}]}}"#))
@@ -114,7 +115,19 @@ fn properties_become_columns_of_their_types() {
     let rows = given.properties.iter().cloned().zip(given.shapes.iter().flatten().cloned());
     write_geoparquet_features(&path, rows, None).unwrap();
     let found = read_features(&path).unwrap();
+    let file = SerializedFileReader::new(std::fs::File::open(&path).unwrap()).unwrap();
+    let schema = file.metadata().file_metadata().schema_descr_ptr();
+    let kind = |name: &str| {
+        let column = schema.columns().iter().find(|column| column.name() == name);
+        column.unwrap().physical_type()
+    };
+    // Floats may be no number, and texts may have the words for that.
+    let kinds = ["k", "l", "m"].map(kind);
+    assert_eq!(kinds, [Physical::DOUBLE, Physical::DOUBLE, Physical::BYTE_ARRAY]);
     for (name, texts) in [
+        ("k", ["0.5", "\"NaN\"", "\"inf\""]),
+        ("l", ["\"NaN\"", "\"-inf\"", "null"]),
+        ("m", ["\"1\"", "\"x\"", "\"NaN\""]),
         ("a", ["1", "2", "null"]),
         ("b", ["1", "1.5", "null"]),
         ("c", ["true", "false", "null"]),
@@ -187,6 +200,12 @@ fn written_by(folder: &Path, schema: Type, geo: Option<&str>, columns: &[Column]
     for column in columns {
         let mut writer = group.next_column().unwrap().unwrap();
         match column {
+            Column::Ints(values) => {
+                writer.typed::<Int32Type>().write_batch(values, None, None).map(drop).unwrap();
+            }
+            Column::Longs(values) => {
+                writer.typed::<Int64Type>().write_batch(values, None, None).map(drop).unwrap();
+            }
             Column::Floats(values, levels, repeats) => {
                 let writer = writer.typed::<DoubleType>();
                 writer.write_batch(values, *levels, *repeats).unwrap();
@@ -204,6 +223,8 @@ fn written_by(folder: &Path, schema: Type, geo: Option<&str>, columns: &[Column]
 }
 
 enum Column<'a> {
+    Ints(Vec<i32>),
+    Longs(Vec<i64>),
     Floats(&'a [f64], Option<&'a [i16]>, Option<&'a [i16]>),
     Bytes(&'a [Vec<u8>], Option<&'a [i16]>),
 }
@@ -212,6 +233,32 @@ fn geo(encoding: &str, rest: &str) -> String {
     format!(
         r#"{{"version": "1.1.0", "primary_column": "geometry", "columns": {{"geometry": {{"encoding": "{encoding}", "geometry_types": []{rest}}}}}}}"#
     )
+}
+
+/// As FlatGeobuf and GeoPackage have times.
+#[test]
+fn times_of_features_are_texts() {
+    let folder = tempfile::tempdir().unwrap();
+    let schema = "message m { required binary geometry; required int64 t (TIMESTAMP(MICROS,false));
+        required int64 u (TIMESTAMP(MILLIS,true)); required int32 d (DATE); required int64 o (TIME(NANOS,false)); }";
+    let longs = |value: i64| Column::Longs(vec![value]);
+    let columns = [
+        Column::Bytes(&[wkb(1.0, 2.0)], None),
+        longs(1_577_934_245_600_000),
+        longs(1_577_934_245_600),
+        Column::Ints(vec![18_263]),
+        longs(45_296_000_000_007),
+    ];
+    let path = written(folder.path(), schema, Some(&geo("WKB", "")), &columns);
+    let found = read_features(&path).unwrap();
+    for (name, text) in [
+        ("t", "2020-01-02T03:04:05.6"),
+        ("u", "2020-01-02T03:04:05.6Z"),
+        ("d", "2020-01-02"),
+        ("o", "12:34:56.000000007"),
+    ] {
+        assert_eq!(found.properties[0].get(name).unwrap().as_str(), Some(text), "{name}");
+    }
 }
 
 #[test]

@@ -14,6 +14,15 @@ fn pipe(path: &Path) {
     assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
 }
 
+#[test]
+fn two_outputs_on_standard_output_are_refused() {
+    let (pipe, file) = (Path::new("-"), Path::new("a.csv"));
+    // Standard input is another.
+    check_distinct(&[pipe.to_owned()], &[file, pipe]).unwrap();
+    let error = check_distinct(&[], &[pipe, file, pipe]).unwrap_err().to_string();
+    assert!(error.contains("the output - is the same"), "{error}");
+}
+
 /// To open a pipe and to close it would end its writer, or wait for one for ever.
 #[test]
 fn a_pipe_beside_an_output_that_exists_is_not_opened() {

@@ -166,6 +166,51 @@ fn geozarr_is_read_from_the_array_and_from_its_group() {
 }
 
 #[test]
+fn scale_offset_and_unit_of_values_count_as_those_of_a_geotiff() {
+    let store = Store::new(json!({}));
+    let own = json!({"scale_factor": 0.01, "add_offset": 100.0, "units": "US_survey_foot"});
+    store.raster(["y", "x"], own, none());
+    let file = ValuesFile::open(&store.path()).unwrap();
+    assert_eq!(file.metres_per_value(), Some(1200.0 / 3937.0));
+    let [note] = file.notes() else { panic!("{:?}", file.notes()) };
+    assert!(note.contains("dem: its scale 0.01 and offset 100 are not applied"), "{note}");
+}
+
+#[test]
+fn scale_and_offset_of_coordinates_are_applied() {
+    let store = Store::new(json!({}));
+    let packed = |by: f64, from: f64| json!({"scale_factor": by, "add_offset": from});
+    store.raster(["y", "x"], json!({}), [packed(0.5, 100.0), packed(10.0, 5e5)]);
+    assert_eq!(store.place().0.unwrap().transform, [500_005.0, 10.0, 0.0, 112.5, 0.0, -5.0]);
+}
+
+/// The coordinates are 1, 2, 3 and 20, 10 of some unit.
+#[test]
+fn coordinates_in_another_unit_than_the_systems_are_converted() {
+    for (unit, code, factor, is_noted) in [
+        ("km", Some(32632), 1000.0, true),
+        ("m", Some(32632), 1.0, false),
+        ("m", Some(2263), 3937.0 / 1200.0, true),
+        ("US_survey_foot", Some(2263), 1.0, false),
+        ("degrees", Some(32632), 1.0, false),
+        // Nothing says what unit the place should have.
+        ("km", None, 1.0, true),
+    ] {
+        let store = Store::new(json!({}));
+        let own = code.map_or(json!({}), |code| json!({"proj:code": format!("EPSG:{code}")}));
+        store.raster(["y", "x"], own, [json!({"units": unit}), json!({"units": unit})]);
+        let (place, notes) = store.place();
+        let found = place.unwrap().transform;
+        for (found, expected) in found.into_iter().zip(BY_COORDINATES) {
+            let expected = expected * factor;
+            assert!((found - expected).abs() <= 1e-9 * expected.abs(), "{unit} {code:?}: {found}");
+        }
+        let are_noted = notes.iter().filter(|note| note.contains(unit)).count();
+        assert_eq!(are_noted, if is_noted { 2 } else { 0 }, "{unit} {code:?}: {notes:?}");
+    }
+}
+
+#[test]
 fn a_shape_of_more_than_31_bits_is_refused() {
     let store = Store::new(json!({}));
     store.array("dem", &["y", "x"], json!({}), &[1.0; 6], &[2, 3]);

@@ -431,6 +431,29 @@ fn a_store_is_the_old_one_until_all_of_the_new_one_is_there() {
     std::fs::write(other.join("letter.txt"), "dear").unwrap();
     let error = check_output(&other).unwrap_err().to_string();
     assert!(error.contains("not a Zarr store") && other.join("letter.txt").is_file(), "{error}");
+    // A store of one raster is replaced, but not what lies beside its arrays, nor a group of several.
+    for (name, text, is_said) in [
+        ("notes.txt", "dear", "notes.txt"),
+        ("dem/notes.txt", "dear", "dem"),
+        ("more/zarr.json", r#"{"zarr_format": 3, "node_type": "group"}"#, "more"),
+        (
+            "b/zarr.json",
+            r#"{"zarr_format": 3, "node_type": "array", "shape": [2, 2]}"#,
+            "several rasters",
+        ),
+    ] {
+        let more = path.join(name);
+        std::fs::create_dir_all(more.parent().unwrap()).unwrap();
+        std::fs::write(&more, text).unwrap();
+        let error = write(replace(Existing::Replace), &mut one).unwrap_err().to_string();
+        assert!(error.contains(is_said) && more.is_file(), "{name}: {error}");
+        std::fs::remove_file(&more).unwrap();
+        drop(std::fs::remove_dir(more.parent().unwrap()));
+    }
+    write(replace(Existing::Replace), &mut one).unwrap();
+    std::fs::write(other.join("zarr.json"), "{}").unwrap();
+    let error = check_output(&other).unwrap_err().to_string();
+    assert!(error.contains("not a Zarr store of one raster"), "{error}");
     let nowhere = folder.path().join("none/a.zarr");
     assert!(matches!(check_output(&nowhere), Err(Error::NoFolder { .. })));
 }

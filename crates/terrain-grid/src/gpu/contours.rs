@@ -6,7 +6,7 @@ use gpu_scan::gpu::{Workspace, gather, reduce, scan_in_place, select_if, sort_in
 use gpu_scan::{Max, Min, Predicate, Scan, Sort, Sum};
 use kernels_rs::terrain::{self as kernels, CellPlaces, Piece};
 
-use crate::contour::{Contour, Found, check_count, ground};
+use crate::contour::{Contour, Found, check_count, ground, with_length};
 use crate::params::check_grid;
 use crate::{ContourParams, Result};
 
@@ -24,7 +24,7 @@ pub fn contours<'a>(
 ) -> Result<Vec<Contour>> {
     let dem = dem.into();
     let lines = find(workspace, dem, params, ground(dem.grid(), [0; 2]))?;
-    Ok(lines.into_iter().map(|found| found.line).collect())
+    Ok(with_length(lines))
 }
 
 /// The lines of cells that lie somewhere, and where each begins.

@@ -44,8 +44,12 @@ fn joined(
         }
     }
     let lines = join(&fragments).unwrap();
-    let used: usize = lines.iter().map(|line| line.fragments.len()).sum();
-    assert_eq!(used, fragments.len());
+    let mut is_unused = vec![true; fragments.len()];
+    let used = lines.iter().flat_map(|line| &line.fragments);
+    used.for_each(|&i| assert!(std::mem::take(&mut is_unused[i as usize])));
+    // Lines without a length are left out.
+    let is_place = |points: &[[f64; 2]]| points.iter().all(|point| *point == points[0]);
+    assert!(is_unused.iter().zip(&points).all(|(is_unused, p)| !is_unused || is_place(p)));
     let read = |i: usize| Ok::<_, Error>(points[i].clone());
     let line = |line: &terrain_grid::JoinedLine| Contour {
         level: line.level,
@@ -174,4 +178,27 @@ proptest! {
         let dem: Vec<f32> = (0..whole.cells()).map(cell).collect();
         check(&dem, whole, &ContourParams::at([-2.0, 0.0, 0.5, 2.0, 3.0, 3.25]), &[[tile.0, tile.1]]);
     }
+}
+
+/// A peak and a corner on the level, and the end of a ridge that is cut there, beside lines with a length.
+#[test]
+fn values_on_a_level_make_no_line_without_a_length() {
+    let peak = [0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0];
+    let corner = [1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0];
+    let (one, params) = (GridSpec::of_pixels(3, 3), ContourParams::at([1.0]));
+    for device in devices() {
+        for dem in [&peak, &corner] {
+            let dem = GridView::new(dem, one).unwrap();
+            assert_eq!(contours(&device, dem, &params).unwrap(), []);
+        }
+    }
+    check(&peak, one, &params, &[[1, 1], [2, 1]]);
+    let mut random = Random::new(5);
+    let whole = GridSpec::of_pixels(40, 30);
+    let heights: Vec<f32> = (0..1200).map(|_| random.below(4) as f32).collect();
+    check(&heights, whole, &ContourParams::at([1.0, 2.0, 3.0]), &[[7, 5], [1, 1]]);
+    let dem = GridView::new(&heights, whole).unwrap();
+    let lines = contours(&Device::Cpu, dem, &ContourParams::at([1.0, 2.0, 3.0])).unwrap();
+    assert!(lines.len() > 10);
+    assert!(lines.iter().all(|line| line.points.iter().any(|point| *point != line.points[0])));
 }

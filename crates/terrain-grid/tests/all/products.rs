@@ -1,10 +1,10 @@
 //! Products against what they must be, on the CPU and on the process's GPU, which agree in all bits.
 
-use gpu_core::{GridSpec, GridView};
+use gpu_core::{Device, GridSpec, GridView};
 use proptest::prelude::*;
 use terrain_grid::{
-    Aspect, Contour, ContourParams, Curvature, Edges, Error, Ground, Levels, Light, Product,
-    ProductParams, SlopeUnit, averaged, contours, product,
+    Aspect, Contour, ContourParams, Curvature, Edges, Error, Ground, Levels, Light, Part, Product,
+    ProductParams, SlopeUnit, averaged, contours, contours_of_part, product,
 };
 use testing::{Random, devices};
 
@@ -179,7 +179,14 @@ proptest! {
         };
         let dem: Vec<f32> = (0..grid.cells()).map(cell).collect();
         let levels = [0.5, 2.0, 3.0, 3.25];
-        let found = lines(&dem, &grid, &ContourParams::at(levels.to_vec()));
+        let params = ContourParams::at(levels.to_vec());
+        // A part that is the whole has the lines without a length too.
+        let part = Part { whole: grid, first_cell: [0; 2] };
+        let of_part = contours_of_part(&Device::Cpu, view(&dem, &grid), &params, &part).unwrap();
+        let found: Vec<Contour> = of_part.into_iter().map(|(_, line)| line).collect();
+        let has_length = |line: &&Contour| line.points.iter().any(|point| *point != line.points[0]);
+        let with_length: Vec<Contour> = found.iter().filter(has_length).cloned().collect();
+        prop_assert_eq!(lines(&dem, &grid, &params), with_length);
         // Every whole square has its pieces. No piece occurs twice, but for those without length,
         // where a value lies on the level.
         let all = pieces(&found);

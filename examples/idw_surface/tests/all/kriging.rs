@@ -175,6 +175,29 @@ fn the_deviation_of_the_points_is_a_second_band() {
         let alone = bands(&folder.join("values.tif"));
         assert!(alone[0].iter().zip(&found[0]).all(|(a, b)| a.to_bits() == b.to_bits()));
     }
+    // A cell without a value has none, whatever points were found.
+    for more in
+        [&["--radius", "9", "--min-points", "3"][..], &["--per-quadrant", "1,2", "--radius", "20"]]
+    {
+        let run = [
+            "a.csv",
+            "--deviation",
+            "--size",
+            "50x40",
+            "--device",
+            "cpu",
+            "-o",
+            "few.tif",
+            "--overwrite",
+        ];
+        PROGRAM.succeeds(folder, &[&run[..], more].concat());
+        let found = bands(&folder.join("few.tif"));
+        let is_none = |value: &f32| *value == -9999.0 || value.is_nan();
+        let without = found[0].iter().filter(|value| is_none(value)).count();
+        assert!((1..2000).contains(&without), "{without}");
+        let mut both = found[0].iter().zip(&found[1]);
+        assert!(both.all(|(value, deviation)| is_none(value) == is_none(deviation)));
+    }
     // One point has no deviation.
     let run = ["a.csv", "--max-points", "1", "--deviation", "--size", "9x9", "--device", "cpu"];
     PROGRAM.succeeds(folder, &[&run[..], &["-o", "one.tif"]].concat());

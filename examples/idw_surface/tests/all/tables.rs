@@ -186,3 +186,19 @@ fn values_of_a_column_have_the_system_without_its_heights() {
         assert_eq!((crs.epsg(), crs.has_heights()), (Some(32631), false), "{name}");
     }
 }
+
+#[test]
+fn columns_of_files_without_columns_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let column = [1.0, 2.0, 4.0];
+    let points = geo_io::LasPoints { x: &column, y: &column, z: &column, ..Default::default() };
+    geo_io::write_las(&folder.path().join("a.laz"), &points, None).unwrap();
+    std::fs::write(folder.path().join("a.csv"), "X,Y,Z\n1,2,3\n").unwrap();
+    let words = ["--columns x,y,intensity", "LAS and LAZ have no columns"];
+    for start in [&["a.laz"][..], &["plan", "a.laz"]] {
+        let run = [start, &["--columns", "x,y,intensity"]].concat();
+        PROGRAM.fails(folder.path(), &run, &words);
+    }
+    let run = ["a.laz", "--columns", "X,Y,Z", "--size", "3x3", "-o", "a.tif", "--device", "cpu"];
+    PROGRAM.succeeds(folder.path(), &run);
+}

@@ -9,6 +9,7 @@ use programs::report::Report;
 use programs::scale::{
     Headers, Planning, SurfaceRecipe, report_reading, report_surface, report_tiles,
 };
+use programs::systems::note_on_bounds;
 use programs::units;
 use tile_plan::{Plan, Reach};
 
@@ -43,6 +44,9 @@ pub fn plan(args: &PlanArgs) -> Result<()> {
     let mut headers = planning.stages.run("headers", |_| -> Result<Headers> {
         let mut headers = Headers::read(&files.paths, (&args.points, &columns), is_ordered)?;
         headers.crs = asked.crs(headers.crs.take())?;
+        headers.notes.extend(asked.notes.iter().cloned());
+        let (crs, bounds) = (headers.crs.as_ref(), Some(headers.bounds));
+        headers.notes.extend(note_on_bounds(asked.bounds, crs, bounds));
         let floor = args.surface.floor()?;
         let area = args.surface.within.as_deref().map(Area::read).transpose()?;
         let beside = [floor.as_ref().map(Floor::stated), area.as_ref().map(Area::stated)];
@@ -90,10 +94,7 @@ fn divide(args: &PlanArgs, asked: &Asked, headers: &Headers) -> Result<Plan> {
     tile_plan::plan(&headers.inputs, &params).map_err(|error| match error {
         tile_plan::Error::Unbounded { .. } => {
             let bounded = args.surface.bounded().join(" ");
-            anyhow!(
-                "{error}; {bounded} would allow tiles: these distances are in cells, and should \
-                 be larger where points are sparse"
-            )
+            anyhow!("{error}; {bounded} would allow tiles")
         }
         tile_plan::Error::TooMany { .. } => {
             let by = args.surface.cells_by(grid.cell_size);

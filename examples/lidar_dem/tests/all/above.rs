@@ -87,6 +87,25 @@ fn the_ground_is_taken_off_between_its_centres() {
     assert!(are_same(&filled, &expected));
 }
 
+/// One run and the plan say what the ground's file has that does not count.
+#[test]
+fn notes_on_the_raster_of_the_ground_are_passed_on() {
+    let folder = tempfile::tempdir().unwrap();
+    write_points(folder.path());
+    write_ground(folder.path(), None);
+    let text =
+        "<PAMDataset><PAMRasterBand band=\"1\"><Scale>0.01</Scale></PAMRasterBand></PAMDataset>";
+    std::fs::write(folder.path().join("g.tif.aux.xml"), text).unwrap();
+    let base = ["p.csv", BOUNDS, "--resolution", "1", "--above", "g.tif"];
+    for (start, end) in
+        [(&[][..], &["-o", "a.tif", "--device", "cpu"][..]), (&["plan"], &["-o", "plan.json"])]
+    {
+        let report = PROGRAM.succeeds(folder.path(), &[start, &base, end].concat());
+        let note = "--above g.tif: its scale 0.01 and offset 0 are not applied";
+        assert!(report.contains(note), "{report}");
+    }
+}
+
 #[test]
 fn of_the_same_cells_the_difference_is_that_of_their_values() {
     let folder = tempfile::tempdir().unwrap();

@@ -232,3 +232,17 @@ fn an_error_says_why_no_point_is_left() {
     let words = ["30 as noise (classes 7 and 18)", "10 withheld"];
     PROGRAM.fails(folder.path(), &["noise.las"], &words);
 }
+
+/// A column may have the name of any member of the report.
+#[test]
+fn names_of_values_replace_no_member_of_the_report() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "x,y,z,height,dem\n0,0,1,5,7\n9,0,2,6,8\n0,9,3,7,9\n9,9,4,8,9\n";
+    std::fs::write(folder.path().join("h.csv"), text).unwrap();
+    let run =
+        ["h.csv", "--value", "height,dem", "--resolution", "1", "-o", "h.tif", "--device", "cpu"];
+    let report = PROGRAM.json(folder.path(), &run);
+    assert!(report["dem"]["height"].is_number() && report["dem"]["width"].is_number(), "{report}");
+    assert!(report["dem"]["values"]["height"].is_array(), "{report}");
+    assert!(report["values"]["dem"]["range"].is_array(), "{report}");
+}

@@ -4,6 +4,7 @@ use anyhow::Result;
 use gpu_core::Bounds;
 use programs::report::Report;
 use programs::scale::{Headers, Planning, report_bins_size, report_tiles};
+use programs::systems::note_on_bounds;
 use quadtree_sort::Cells;
 use serde_json::json;
 use tile_plan::Plan;
@@ -36,7 +37,8 @@ pub fn plan(args: &PlanArgs) -> Result<()> {
     let mut report = Report::default();
     files.report(&mut report);
     report.crs(crs.as_ref());
-    note.iter().for_each(|note| report.note(note));
+    let of_bounds = note_on_bounds(args.tree.extent(), crs.as_ref(), Some(headers.bounds));
+    note.iter().chain(&of_bounds).for_each(|note| report.note(note));
     say(&mut report, &plan, &headers, values);
     planning.end(&plan, report)
 }

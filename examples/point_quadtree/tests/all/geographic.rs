@@ -75,6 +75,25 @@ fn a_window_across_the_antimeridian_is_noted() {
     }
 }
 
+/// As with --window: points are taken at the longitudes that they state.
+#[test]
+fn bounds_across_the_antimeridian_are_noted() {
+    let folder = with_places("lon,lat");
+    for (bounds, is_noted) in [("20,-10,190,80", true), ("20,-10,180,80", false)] {
+        let bounds = format!("--bounds={bounds}");
+        let run = ["c.csv", "--columns", "lon,lat", &bounds, "--device", "cpu"];
+        for run in [run.to_vec(), [&["plan"], &run[..4], &["-o", "p.json", "--overwrite"]].concat()]
+        {
+            let said = PROGRAM.succeeds(folder.path(), &run);
+            assert_eq!(
+                said.contains("--bounds reaches across the antimeridian"),
+                is_noted,
+                "{said}"
+            );
+        }
+    }
+}
+
 #[test]
 fn a_tree_of_tiles_keeps_its_system() {
     let folder = with_places("lon,lat");
@@ -104,7 +123,7 @@ fn what_is_no_longitude_and_latitude_is_refused_or_said() {
     fails(&[&far[..], &["--geographic"]].concat(), &["far.csv: point 1 at (3, 95)", "-90 to 90"]);
     fails(
         &[&far[..], &["--crs", "EPSG:4326"]].concat(),
-        &["far.csv has a latitude of 95", "none beyond 90:"],
+        &["far.csv has a latitude of 95", "none beyond 90."],
     );
     fails(&[&far[..], &["--crs", "EPSG:32631", "--geographic"]].concat(), &["EPSG:32631"]);
     std::fs::write(here.join("near.csv"), "lon,lat\n1,2\n3,5\n").unwrap();
@@ -200,12 +219,26 @@ fn polygons_in_another_system_than_the_points_are_refused() {
     assert!(said.contains("no polygon of bare.geojson reaches"), "{said}");
     let said = PROGRAM.succeeds(here, &with(none, "utm.geojson"));
     assert!(said.contains("the points name no coordinate system"), "{said}");
-    for (name, east, west) in [("uncut.geojson", 170, -170), ("beyond.geojson", 170, 190)] {
+    for (name, east, west, words) in [
+        ("uncut.geojson", 170, -170, "reaches across the antimeridian"),
+        ("beyond.geojson", 170, 190, "by a turn of 360 degrees"),
+    ] {
         let ring = format!("[[{east},0],[{west},0],[{west},9],[{east},9],[{east},0]]");
         let text = format!(r#"{{"type":"Polygon","coordinates":[{ring}]}}"#);
         std::fs::write(here.join(name), text).unwrap();
         let said = PROGRAM.succeeds(here, &with(degrees, name));
-        assert!(said.contains("reaches across the antimeridian"), "{said}");
+        assert!(said.contains(words), "{said}");
+    }
+    // Points may be those of the other turn too.
+    std::fs::write(here.join("turn.csv"), "lon,lat\n1,1\n185,1\n").unwrap();
+    for (west, is_noted) in [(-180, true), (170, false)] {
+        let east = west + 10;
+        let ring = format!("[[{west},0],[{east},0],[{east},9],[{west},9],[{west},0]]");
+        let text = format!(r#"{{"type":"Polygon","coordinates":[{ring}]}}"#);
+        std::fs::write(here.join("half.geojson"), text).unwrap();
+        let points = ["turn.csv", "--columns", "lon,lat"];
+        let said = PROGRAM.succeeds(here, &with(&points, "half.geojson"));
+        assert_eq!(said.contains("by a turn of 360 degrees"), is_noted, "{said}");
     }
     // Latitude first, and places of which no map has any.
     for (name, ring) in [

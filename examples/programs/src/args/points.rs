@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use clap::Args;
 use geo_io::{Crs, Filter, Returns};
 use gpu_core::Bounds;
 
-use crate::args::{Classes, Columns, Extent};
+use crate::args::{Classes, Columns, Extent, ending};
 use crate::catalogues::{CatalogueArgs, Content, Reach};
 use crate::inputs::Files;
 
@@ -51,7 +51,25 @@ impl PointArgs {
     /// The errors of [`Files::find`].
     pub fn files(&self, reach: Reach<'_>) -> Result<Files> {
         let given = self.crs()?;
-        Files::find(&self.inputs, Content::Points, &self.catalogues, given.as_ref(), reach)
+        let files =
+            Files::find(&self.inputs, Content::Points, &self.catalogues, given.as_ref(), reach)?;
+        self.require_columns(&files.paths)?;
+        Ok(files)
+    }
+
+    /// Refuses other columns than x, y and z if all files are LAS or LAZ, which have no columns.
+    fn require_columns(&self, paths: &[PathBuf]) -> Result<()> {
+        let is_las = |path: &PathBuf| ["las", "laz"].contains(&&ending(path)[..]);
+        let names = &self.columns.0;
+        // Of a pair, the second stands for the third.
+        let are_usual = ["x,y,z", "x,y,y"].contains(&&names.join(",").to_lowercase()[..]);
+        ensure!(
+            are_usual || paths.is_empty() || !paths.iter().all(is_las),
+            "--columns {}: LAS and LAZ have no columns, and their x, y and z count: leave out --columns, or give a table of \
+             the points (.csv, .parquet)",
+            names.join(",")
+        );
+        Ok(())
     }
 
     /// The coordinate system given by `--crs`.

@@ -64,7 +64,7 @@ pub fn run<R: Recipe>(args: &RunTileArgs) -> Result<()> {
             .try_for_each(require_unchanged)
             .with_context(|| format!("{bad} of {count} tiles failed"))?;
         bail!(
-            "{bad} of {count} tiles failed: {:?}; the other {good} are complete: run it again",
+            "{bad} of {count} tiles failed: {:?}; the other {good} are complete. Mend what the errors above say, and run it again",
             done.failed
         );
     }

@@ -251,3 +251,35 @@ fn an_index_keeps_the_place_of_rows_that_run_any_way() {
     let share = region(path).0 / (3.0 * 11_200.0 * 11_140.0);
     assert!((share - 1.0).abs() < 0.01, "{share}");
 }
+
+#[test]
+fn options_without_an_effect_are_refused_and_notes_on_rasters_passed_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    write(path, "a.tif", (100.0, SQUARE), &[1.0, 2.0, 3.0, 4.0]);
+    let build = ["build", "a.tif", "-o", "a.ccq", "--bins", "2.5,5"];
+    PROGRAM.succeeds(path, &build);
+    for more in [&["--array", "mask"][..], &["--seed", "5"], &["--sample-side", "5"]] {
+        PROGRAM.fails(path, &[&build[..], more].concat(), &[more[0]]);
+    }
+    let query = ["query", "a.ccq", "--range", "2,4"];
+    PROGRAM.fails(path, &[&query[..], &["--array", "mask"]].concat(), &["--array mask", "NPZ"]);
+    let text =
+        "<PAMDataset><PAMRasterBand band=\"1\"><Scale>0.01</Scale></PAMRasterBand></PAMDataset>";
+    std::fs::write(path.join("a.tif.aux.xml"), text).unwrap();
+    let said = PROGRAM.succeeds(path, &[&query[..], &["--raster", "a.tif"]].concat());
+    assert!(said.contains("a.tif: its scale 0.01 and offset 0 are not applied"), "{said}");
+}
+
+/// The other raster may have 3 as a value.
+#[test]
+fn rasters_of_two_nodata_are_refused_with_a_value_of_neither() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    for (name, left, nodata) in [("a.tif", 100.0, 3.0), ("b.tif", 104.0, 77.0)] {
+        let place = Georeference::north_up((left, 50.0), (2.0, 2.0));
+        let cells = Cells::Values { values: &[1.0, 2.0], nodata };
+        write_tiff(&path.join(name), &place, (2, 1), cells, &TiffOptions::default()).unwrap();
+    }
+    PROGRAM.fails(path, &["build", "a.tif", "b.tif"], &["-dstnodata VALUE", "no cell of them has"]);
+}

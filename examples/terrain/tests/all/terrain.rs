@@ -344,7 +344,7 @@ fn heights_beyond_the_floats_of_32_bits_are_refused() {
     write_npy(&path.join("large.npy"), &heights, 3, 3).unwrap();
     let wide = heights.map(|height: f64| if height > 1e38 { 1e300 } else { height });
     write_npy(&path.join("wide.npy"), &wide, 3, 3).unwrap();
-    let words = ["large.npy", "3e38", "row 1, column 1", "gdal_edit.py -a_nodata"];
+    let words = ["large.npy", "3e38", "row 1, column 1", "gdal_translate -a_nodata"];
     for product in ["--tri", "--tpi", "--roughness"] {
         PROGRAM.fails(path, &["large.npy", product, "x.npy"], &[&words[..], &[product]].concat());
         let wide = ["wide.npy", product, "x.npy"];

@@ -139,10 +139,22 @@ pub(crate) fn read_column(path: &Path, column: &str) -> Result<Vec<String>> {
     let columns = CsvColumns::new([column, column, column].map(str::to_owned));
     let mut rows = Rows::open(path, Lines::new(path, open_text(path)?.0), &columns)?;
     let (mut texts, at) = (Vec::new(), rows.layout.xyz[0]);
+    // By its number a column is found below names and without: then an id is no name.
+    let is_by_number = column.trim().bytes().all(|byte| byte.is_ascii_digit());
+    texts.extend(Some(rows.layout.names[at].clone()).filter(|name| is_by_number && is_id(name)));
     while rows.advance()? {
         texts.push(rows.fields[at].text(&rows.line.text).into_owned());
     }
     Ok(texts)
+}
+
+/// Whether a text is the id of a cell in hexadecimal digits: too many, with a decimal one among them, for a name.
+fn is_id(text: &str) -> bool {
+    const FEWEST: usize = 10;
+    let digits = text.strip_prefix("0x").unwrap_or(text);
+    digits.len() >= FEWEST
+        && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
+        && digits.bytes().any(|byte| byte.is_ascii_digit())
 }
 
 /// Reads the table, from standard input where the path is `-`. docs/guide/tables.md says what it may look like.

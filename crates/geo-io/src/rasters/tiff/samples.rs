@@ -9,10 +9,10 @@ use gpu_core::host_memory;
 use tiff_reader::TiffFile;
 use tiff_reader::ifd::{Ifd, RasterLayout};
 
+use crate::rasters::band::Band;
 use crate::rasters::georeference::Place;
 use crate::rasters::nodata::{Sample, with_sample_type};
 use crate::rasters::npy::parts::check_window;
-use crate::rasters::pam::Band;
 use crate::rasters::tiff::gdal_tags::{GDAL_METADATA, GDAL_NODATA};
 use crate::rasters::tiff::image::TiffImage;
 use crate::rasters::windows::{Windows, parts};
@@ -251,7 +251,7 @@ fn note_on_images(path: &Path, file: &TiffFile) -> Option<String> {
 const SUBFILE_TYPE: u16 = 254;
 
 /// What to do about a mask instead.
-const INSTEAD: &str = "which pixels have a value, and geo-io reads NODATA instead: `gdalwarp -ot Float64 -dstnodata -9999` makes it of a mask";
+const INSTEAD: &str = "which pixels have a value, and geo-io reads NODATA instead: `gdalwarp -ot Float64 -dstnodata -9999` makes it of a mask (with -to SRC_METHOD=NO_GEOTRANSFORM -to DST_METHOD=NO_GEOTRANSFORM for a raster without a place)";
 
 /// Refuses a file that says by a mask as GDAL writes it which pixels have a value: by an image beside the first, or by a
 /// file beside it.

@@ -5,10 +5,11 @@ use std::path::Path;
 use super::metadata::Metadata;
 use super::shards::Chunks;
 use crate::Result;
+use crate::rasters::band::Band;
 use crate::rasters::nodata::{Sample, with_sample_type};
 
-/// All elements of an array of one dimension, as floats; `None` where missing chunks make two of them equal. Time and
-/// memory go with the chunks that are there, not with the length that the metadata claim.
+/// All elements of an array of one dimension, as floats, by the scale and the offset that its attributes state (CF);
+/// `None` where missing chunks make two of them equal. Time and memory go with the chunks that are there, not with the length that the metadata claim.
 pub(crate) fn distinct_values_of(folder: &Path, about: &Metadata) -> Result<Option<Vec<f64>>> {
     let (length, side) = (about.shape[0], about.chunk[0]);
     let (mut values, mut missing) = (Vec::new(), 0);
@@ -29,5 +30,8 @@ pub(crate) fn distinct_values_of(folder: &Path, about: &Metadata) -> Result<Opti
         }
         values.push(about.fill.to_f64());
     }
+    let band = Band::of_attributes(&about.attributes);
+    let (scale, offset) = (band.scale.unwrap_or(1.0), band.offset.unwrap_or(0.0));
+    values.iter_mut().for_each(|value| *value = *value * scale + offset);
     Ok(Some(values))
 }

@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 use super::coordinates::distinct_values_of;
 use super::json::json_of;
 use super::metadata::Metadata;
+use crate::rasters::band::metres_of_name;
 use crate::{Crs, Error, Georeference, Result};
 
 /// Coordinates that are read: a raster has no more columns or rows.
@@ -14,6 +15,9 @@ const MOST: u64 = 1 << 26;
 
 /// How far coordinates may lie from where even steps lead, in steps.
 const EVEN: f64 = 1e-3;
+
+/// How far a ratio of equal units may lie from 1.
+const SAME_UNIT: f64 = 1e-9;
 
 /// The variable that has the reference system where an array does not name it.
 const SPATIAL_REF: &str = "spatial_ref";
@@ -55,9 +59,12 @@ pub(crate) fn place_of(
     if let Some(transform) = transform(&mapping, &own) {
         return Ok((Some(Georeference { transform, crs }), notes));
     }
-    let mut steps = Vec::new();
+    let (mut steps, mut of_units) = (Vec::new(), Vec::new());
     for axis in axes.iter().map_while(Option::as_ref) {
-        let values = distinct_values_of(&axis.folder, &axis.about)?;
+        let (factor, note) = axis.unit(crs.as_ref());
+        of_units.extend(note);
+        let mut values = distinct_values_of(&axis.folder, &axis.about)?;
+        values.iter_mut().flatten().for_each(|value| *value *= factor);
         let Some(even) = values.as_deref().and_then(even_steps) else {
             let name = axis.folder.display();
             notes
@@ -66,6 +73,7 @@ pub(crate) fn place_of(
         };
         steps.push(even);
     }
+    notes.extend(of_units);
     let place = match steps[..] {
         [(left, across), (top, down)] => {
             let transform = [left, across, 0.0, top, 0.0, down];
@@ -121,6 +129,27 @@ impl Coordinates {
         } else {
             None
         }
+    }
+
+    /// Returns what to multiply them by, for the unit of a system of their plane, and what to say of it.
+    fn unit(&self, crs: Option<&Crs>) -> (f64, Option<String>) {
+        let units = self.word("units");
+        let Some(own) = metres_of_name(units) else { return (1.0, None) };
+        let name = self.folder.display();
+        let Some(crs) = crs else {
+            let note = format!(
+                "{name}: its coordinates are in {units} without a reference system: they are kept as they are"
+            );
+            return (1.0, (own != 1.0).then_some(note));
+        };
+        let factor = crs.metres_per_unit().map_or(1.0, |of_system| own / of_system);
+        if (factor - 1.0).abs() < SAME_UNIT {
+            return (1.0, None);
+        }
+        let note = format!(
+            "{name}: its coordinates are in {units}: they are multiplied by {factor}, for the unit of {crs}"
+        );
+        (factor, Some(note))
     }
 
     /// Whether they are longitudes or latitudes in degrees.

@@ -9,6 +9,7 @@ use super::json::json_of;
 use super::metadata::Metadata;
 use super::place::place_of;
 use super::shards::Chunks;
+use crate::rasters::band::Band;
 use crate::rasters::nodata::{Sample, with_sample_type};
 use crate::rasters::windows::Windows;
 use crate::{ArrayData, Error, Georeference, Number, Result};
@@ -18,6 +19,8 @@ pub(crate) struct ZarrArray {
     folder: PathBuf,
     about: Metadata,
     place: Option<Georeference>,
+    /// Metres of the unit of its values.
+    metres: Option<f64>,
     notes: Vec<String>,
 }
 
@@ -49,8 +52,10 @@ impl ZarrArray {
                 format!("its shape {:?} is too large", about.shape),
             ));
         }
-        let (place, notes) = place_of(&folder, &about)?;
-        Ok(Self { folder, about, place, notes })
+        let band = Band::of_attributes(&about.attributes);
+        let (place, of_place) = place_of(&folder, &about)?;
+        let notes = band.notes(&folder).into_iter().chain(of_place).collect();
+        Ok(Self { folder, about, place, metres: band.metres, notes })
     }
 
     /// Columns and rows of a chunk.
@@ -131,6 +136,10 @@ impl Windows for ZarrArray {
 
     fn nodata(&self) -> Option<Number> {
         self.about.nodata()
+    }
+
+    fn metres(&self) -> Option<f64> {
+        self.metres
     }
 
     fn notes(&self) -> &[String] {

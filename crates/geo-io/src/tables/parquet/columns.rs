@@ -9,7 +9,7 @@ use ::parquet::file::metadata::ColumnChunkMetaData;
 use ::parquet::schema::types::{ColumnDescPtr, ColumnDescriptor};
 
 use super::source::Source;
-use super::{Field, pages};
+use super::{Field, pages, times};
 use crate::tables::EXACT;
 use crate::{Number, f16};
 
@@ -106,7 +106,9 @@ impl Batch {
             Values::Bools(all) => Box::new(all.into_iter().map(Field::Bool)),
             Values::Ints(all) => Box::new(all.into_iter().map(|v| integer(v.into(), 32, of))),
             Values::Longs(all) => Box::new(all.into_iter().map(|v| integer(v, 64, of))),
-            Values::Times(all) => Box::new(all.into_iter().map(|_| TIME)),
+            Values::Times(all) => {
+                Box::new(all.into_iter().map(|v| Field::Text(times::of_int96(&v))))
+            }
             Values::Floats(all) => Box::new(all.into_iter().map(Field::single)),
             Values::Doubles(all) => Box::new(all.into_iter().map(Field::double)),
             Values::Bytes(all) => Box::new(all.into_iter().map(|v| bytes(v.data(), of))),
@@ -119,21 +121,6 @@ impl Batch {
         };
         levels.into_iter().map(field).collect::<Vec<_>>().into_iter()
     }
-}
-
-const TIME: Field = Field::Other("a time");
-
-/// The date this many days after 1970 began (Howard Hinnant's days_from_civil, the other way).
-fn date(days: i64) -> Field {
-    let days = days + 719_468;
-    let (era, day_of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
-    let year = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year + year / 4 - year / 100);
-    let month = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month + 2) / 5 + 1;
-    let month = if month < 10 { month + 3 } else { month - 9 };
-    let year = year + 400 * era + i64::from(month <= 2);
-    Field::Text(format!("{year:04}-{month:02}-{day:02}"))
 }
 
 /// Digits behind the point of a decimal.
@@ -150,22 +137,18 @@ fn integer(value: i64, bits: u32, of: &ColumnDescriptor) -> Field {
     if let Some(scale) = scale(of) {
         return decimal(value.into(), scale);
     }
+    if let Some(text) = times::of_integer(value, of) {
+        return Field::Text(text);
+    }
     let is_unsigned = match of.logical_type_ref() {
         Some(LogicalType::Integer(int)) => !int.is_signed,
-        Some(LogicalType::Date) => return date(value),
-        Some(LogicalType::Time(_) | LogicalType::Timestamp(_)) => return TIME,
-        _ => match of.converted_type() {
+        _ => matches!(
+            of.converted_type(),
             ConvertedType::UINT_8
-            | ConvertedType::UINT_16
-            | ConvertedType::UINT_32
-            | ConvertedType::UINT_64 => true,
-            ConvertedType::DATE => return date(value),
-            ConvertedType::TIME_MILLIS
-            | ConvertedType::TIME_MICROS
-            | ConvertedType::TIMESTAMP_MILLIS
-            | ConvertedType::TIMESTAMP_MICROS => return TIME,
-            _ => false,
-        },
+                | ConvertedType::UINT_16
+                | ConvertedType::UINT_32
+                | ConvertedType::UINT_64
+        ),
     };
     Field::Number(match (is_unsigned, bits) {
         (true, 32) => (value as u32).into(),

@@ -5,6 +5,7 @@ mod nested;
 mod pages;
 mod source;
 mod system;
+mod times;
 pub(crate) mod write;
 
 use std::io::Read;

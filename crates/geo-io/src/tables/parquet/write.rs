@@ -210,6 +210,9 @@ fn of_numbers(columns: &[(&str, ColumnType)]) -> Vec<Column> {
     columns.iter().map(column).collect()
 }
 
+/// Floats as texts that stand for no number.
+const ODD: [&str; 3] = ["NaN", "inf", "-inf"];
+
 /// The types of the columns.
 #[derive(Clone, Copy, Default)]
 struct Kinds {
@@ -222,6 +225,8 @@ struct Kinds {
     real: bool,
     texts: bool,
     whole: bool,
+    /// NaN or an infinity, which JSON has no numbers for.
+    odd: bool,
 }
 
 /// The columns that hold all properties, in the order in which they first come.
@@ -243,10 +248,15 @@ fn of_properties<'a>(all: impl Iterator<Item = &'a Properties>) -> Vec<Column> {
                 kinds.negative |= !number.is_u64();
                 kinds.exact |= !is_float(number);
             }
+            Value::String(text) if ODD.contains(&&text[..]) => kinds.odd = true,
             _ => kinds.texts = true,
         }
     }
     let values = |kinds: Kinds| match kinds {
+        Kinds { odd: true, exact: false, texts: false, bools: false, .. } => {
+            Values::Real(Vec::new())
+        }
+        Kinds { odd: true, .. } => Values::Texts(Vec::new()),
         Kinds { texts: false, bools: true, real: false, whole: false, .. } => {
             Values::Bools(Vec::new())
         }

@@ -880,22 +880,6 @@ fn bad_numbers_are_refused_with_a_reason() {
 }
 
 #[test]
-fn options_without_an_effect_are_refused() {
-    let folder = with_sites();
-    let here = folder.path();
-    for (more, words) in [
-        (&["--centre", "5,5"][..], &["--map"][..]),
-        (&["--map-width", "100"], &["--map"]),
-        (&["--projection", "orthographic"], &["--map"]),
-        (&["--map", "m.png", "--centre", "5,5"], &["--centre", "--projection orthographic"]),
-        (&["--cell-column", "q"], &["--ids"]),
-    ] {
-        let run = ["sites.csv", "--level", "3", "-o", "z.npy", "--device", "cpu"];
-        PROGRAM.fails(here, &[&run[..], more].concat(), words);
-    }
-}
-
-#[test]
 fn the_first_id_of_a_list_without_a_name_counts() {
     let folder = with_sites();
     let here = folder.path();

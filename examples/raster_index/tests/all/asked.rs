@@ -263,7 +263,7 @@ fn options_without_an_effect_are_refused_and_notes_on_rasters_passed_on() {
         PROGRAM.fails(path, &[&build[..], more].concat(), &[more[0]]);
     }
     let query = ["query", "a.ccq", "--range", "2,4"];
-    PROGRAM.fails(path, &[&query[..], &["--array", "mask"]].concat(), &["--array mask", "NPZ"]);
+    PROGRAM.fails(path, &[&query[..], &["--array", "mask"]].concat(), &["--array", "NPZ"]);
     let text =
         "<PAMDataset><PAMRasterBand band=\"1\"><Scale>0.01</Scale></PAMRasterBand></PAMDataset>";
     std::fs::write(path.join("a.tif.aux.xml"), text).unwrap();

@@ -238,7 +238,7 @@ type Scales<'a> = (Scale, Option<In<'a, f32>>);
 
 /// Writes the product of every cell. Instances whose names end in 4 use the gradient over four neighbours.
 ///
-/// See [`product_of`](super::product_of). Without a table all rows have `scale`. Grid: one block for every [`BLOCK`]
+/// See [`product_of`]. Without a table all rows have `scale`. Grid: one block for every [`BLOCK`]
 /// times [`columns_of_thread`] by [`ROWS`] cells, row by row.
 ///
 /// # Safety

@@ -4,9 +4,10 @@
 //! computation of Voronoi diagrams", doi:10.1145/282918.282923). It divides the sites by a line, triangulates both
 //! halves, and merges them from the lower common tangent to the upper one. Two things differ:
 //!
-//! - Sites lie along Morton's curve, and are divided where it leaves one half of a cell, by x and by y in turn. So a merge
-//!   visits few sites, as where both halves have as many (Dwyer 1987, "A faster divide-and-conquer algorithm for
-//!   constructing Delaunay triangulations", doi:10.1007/BF01840356), and nothing is sorted or selected on the way down.
+//! - Sites lie along Morton's curve, and are divided where it leaves one half of a cell, by x and by y in turn. Nothing is
+//!   sorted or selected on the way down. A merge visits few sites, as with halves of equal size along the longer side
+//!   (Dwyer 1987, "A faster divide-and-conquer algorithm for constructing Delaunay triangulations",
+//!   doi:10.1007/BF01840356).
 //! - Predicates are exact and never tie ([`Predicates::is_inside`]). So the triangulation does not depend on how sites are
 //!   divided, nor on the number of threads.
 //!

@@ -85,9 +85,10 @@ pub use lines::{LineSites, OnLine, Splitting, split_lines};
 pub use natural::NaturalNeighbours;
 #[doc(hidden)]
 pub use range::{Scale, Span};
+pub use stars::MAX_POINTS;
 #[doc(hidden)]
 pub use stars::SiteStars;
-pub use triangulation::{MAX_POINTS, Triangulation};
+pub use triangulation::Triangulation;
 pub use walk::{Location, Walk};
 
 /// Triangulates points, on any device. Values of points are ignored.

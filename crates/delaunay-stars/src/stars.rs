@@ -6,10 +6,13 @@ use gpu_core::{Points, Progress, host_memory, parallel};
 use kernels_rs::stars::natural::{self, OPEN};
 use kernels_rs::stars::predicates::Predicates;
 
+use crate::Result;
 use crate::divide::{self, EDGES_OF_SITE, Edge, NONE};
 use crate::range::{Scale, Span};
 use crate::sites::{self, Site};
-use crate::{Result, triangulation::checked};
+
+/// The most points of a triangulation: its directed edges, at most six a point, have numbers of 32 bits.
+pub const MAX_POINTS: u64 = u32::MAX as u64 / EDGES_OF_SITE as u64;
 
 /// The sites of points with their stars. Sites that follow each other lie near each other.
 #[doc(hidden)]
@@ -152,6 +155,14 @@ impl Rings {
         });
         all.into_iter().map(AtomicU32::into_inner).collect()
     }
+}
+
+/// The places of points, if they can be triangulated.
+pub(crate) fn checked(points: Points<'_>) -> Result<Points<'_>> {
+    let points = Points::new(points.x, points.y);
+    gpu_core::Extent::of(&points)?;
+    gpu_core::require_at_most("points", points.len() as u64, MAX_POINTS)?;
+    Ok(points)
 }
 
 /// An edge of each site, and where its edges begin if all are counted.

@@ -2,16 +2,12 @@
 
 use std::ops::Range;
 
-use gpu_core::{Points, host_memory};
+use gpu_core::host_memory;
 use kernels_rs::stars::predicates::Predicates;
 
 use crate::Result;
-use crate::divide::EDGES_OF_SITE;
 use crate::range::{Scale, Span};
 use crate::stars::{Rings, begin_with_least};
-
-/// The most points of a triangulation: its directed edges, at most six a point, have numbers of 32 bits.
-pub const MAX_POINTS: u64 = u32::MAX as u64 / EDGES_OF_SITE as u64;
 
 /// The Delaunay triangulation of points, as the star of each: its neighbours in counter-clockwise order.
 ///
@@ -49,14 +45,6 @@ pub struct Triangulation {
     /// A bit for each point: whether it is on the hull.
     pub(crate) on_hull: Vec<u64>,
     pub(crate) duplicates: Vec<[u32; 2]>,
-}
-
-/// The places of points, if they can be triangulated.
-pub(crate) fn checked(points: Points<'_>) -> Result<Points<'_>> {
-    let points = Points::new(points.x, points.y);
-    gpu_core::Extent::of(&points)?;
-    gpu_core::require_at_most("points", points.len() as u64, MAX_POINTS)?;
-    Ok(points)
 }
 
 impl Triangulation {

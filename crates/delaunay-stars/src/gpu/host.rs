@@ -6,7 +6,7 @@ use gpu_core::{Gpu, Points, Progress, UploadedPoints};
 use gpu_scan::gpu::Workspace;
 
 use super::DeviceTriangulation;
-use crate::triangulation::checked;
+use crate::stars::checked;
 use crate::{Result, Triangulation};
 
 /// [`triangulate`](crate::triangulate()) on a GPU.

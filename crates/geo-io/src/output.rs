@@ -356,7 +356,8 @@ mod tests {
         let (file, store) = (folder.path().join("out.bin"), folder.path().join("out.zarr"));
         write(Output::from(&file), b"old").unwrap();
         std::fs::create_dir(&store).unwrap();
-        std::fs::write(store.join("zarr.json"), b"{}").unwrap();
+        std::fs::write(store.join("zarr.json"), r#"{"zarr_format":3,"node_type":"array"}"#)
+            .unwrap();
         let set = |path: &Path, is_read_only: bool| {
             let mut rights = std::fs::metadata(path).unwrap().permissions();
             rights.set_readonly(is_read_only);

@@ -245,6 +245,25 @@ fn coordinates_of_any_size_are_scaled_without_loss() {
     }
 }
 
+/// Each part of the sites is a single one and all nearer ones, by x and by y in turn.
+#[test]
+fn sites_at_five_hundred_scales_are_triangulated() {
+    let mut random = Random::new(7);
+    let mut near = || random.below(1 << 14) as f64 * 2f64.powi(-259);
+    let mut all: Vec<P> = (0..5000).map(|_| [near(), near()]).collect();
+    all.extend((-243..240).map(|exponent| {
+        let far = 2f64.powi(exponent);
+        if exponent % 2 == 0 { [far, far / 4.0] } else { [far / 4.0, far] }
+    }));
+    let found = of_places(&all);
+    check_stars("scales", &found);
+    let (edges, triangles) = (found.neighbours().len() / 2, found.triangles().count());
+    assert_eq!(found.sites() + triangles, edges + 1);
+    assert_eq!(triangles, 2 * found.sites() - 2 - found.hull().len());
+    all.reverse();
+    assert_eq!(by_places(&all, &of_places(&all)).len(), triangles);
+}
+
 #[test]
 fn circles_of_rational_points_lattices_and_near_ties_are_exact() {
     let mut circle = Vec::new();

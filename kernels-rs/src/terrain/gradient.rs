@@ -126,6 +126,8 @@ pub fn ordinary_height(scale: &Scale) -> f32 {
 #[allow(clippy::manual_clamp)] // `clamp` may panic, which device code must not
 fn normalised<G: Gradient>(n: &[f32; 9], scale: &Scale) -> ([f32; 2], Scale) {
     const EXPONENT: u32 = 0x7f80_0000;
+    // 2^126, whose reciprocal is a normal number.
+    const LARGEST: u32 = 0x7e80_0000;
     let power_of_two = |exponent: i32| f32::from_bits(((127 + exponent) as u32) << 23);
     let mut small = *n;
     let mut i = 0;
@@ -135,8 +137,9 @@ fn normalised<G: Gradient>(n: &[f32; 9], scale: &Scale) -> ([f32; 2], Scale) {
         i += 1;
     }
     let [east, south] = G::sums(&small);
-    let east = east * scale.ratio;
+    let east = f32::min(f32::MAX, f32::max(-f32::MAX, east * scale.ratio));
     let larger = f32::max(f32::abs(east), f32::abs(south)).to_bits() & EXPONENT;
+    let larger = u32::min(larger, LARGEST);
     let divided = f32::from_bits(2 * power_of_two(0).to_bits() - larger);
     let factor = f32::min(
         f32::from_bits(larger) * power_of_two(32),

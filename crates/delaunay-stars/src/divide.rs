@@ -5,7 +5,7 @@
 //! halves, and merges them from the lower common tangent to the upper one. Two things differ:
 //!
 //! - Sites lie along Morton's curve, and are divided where it leaves one half of a cell, by x and by y in turn. Nothing is
-//!   sorted or selected on the way down. A merge visits few sites, as with halves of equal size along the longer side
+//!   sorted or selected on the way down. A merge visits few sites, as in halves across the longer side
 //!   (Dwyer 1987, "A faster divide-and-conquer algorithm for constructing Delaunay triangulations",
 //!   doi:10.1007/BF01840356).
 //! - Predicates are exact and never tie ([`Predicates::is_inside`]). So the triangulation does not depend on how sites are
@@ -14,8 +14,8 @@
 //! ```text
 //! triangulate(sites):
 //!     2 or 3 sites: an edge, or two edges and, unless these are in line, a third
-//!     up to 16: sorted along the longer side of their box, and halved
-//!     more: divided by the highest bit in which their cells' numbers differ; sites of one cell get a curve of their own
+//!     4 to 16 sites: sort them along the longer side of their box, and halve them
+//!     more: if they lie in one cell, give them a curve of their own; divide where the highest bit of cells changes
 //!     triangulate both parts; then merge:
 //!     base = the lower common tangent, from right to left
 //!     repeat
@@ -30,7 +30,8 @@
 //! the origin. The triangulation of n sites has fewer than 3 n edges, so each half has its own part of one array, and
 //! threads share nothing.
 //!
-//! Cost: time O(n log n) for any sites; 72 bytes a site for edges.
+//! Cost: 72 bytes a site for edges, and time O(n log n). Sites at many scales may take more: at worst O(n) for each scale
+//! at which a few lie far from all others, of which there are at most 500.
 
 use std::cmp::Ordering;
 

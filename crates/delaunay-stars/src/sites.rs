@@ -1,6 +1,7 @@
 //! The sites of points: their different places, along a curve.
 
 use gpu_core::{Points, host_memory, parallel};
+use kernels_rs::spatial::morton;
 
 use crate::Result;
 use crate::range::Scale;
@@ -18,7 +19,7 @@ pub(crate) struct Site {
 }
 
 /// Bits of a cell's column, and of its row.
-const LEVELS: u32 = 16;
+const LEVELS: u32 = u16::BITS;
 
 /// Up to this many sites of a cell are sorted by their coordinates; more get a curve of their own.
 const FEW: usize = 32;
@@ -74,24 +75,16 @@ pub(crate) fn arrange(sites: &mut [Site]) {
     }
     let side = f64::max(greatest[0] - least[0], greatest[1] - least[1]);
     let cell = |site: &Site, axis: usize| {
-        let along = (site.place[axis] - least[axis]) / side * f64::from(1 << LEVELS);
-        spread(u32::min(along as u32, (1 << LEVELS) - 1))
+        // A conversion saturates: the last cell has its far side too.
+        ((site.place[axis] - least[axis]) / side * f64::from(1 << LEVELS)) as u16
     };
     let mut keys = parallel::map(sites.len(), parallel::FINE, |i| {
-        let code = cell(&sites[i], 0) | cell(&sites[i], 1) << 1;
+        let code = morton::encode32(cell(&sites[i], 0), cell(&sites[i], 1));
         u64::from(code) << 32 | i as u64
     });
     parallel::sort(&mut keys);
     let given = sites.to_vec();
-    parallel::for_chunks(sites, 1, |i, site| {
-        site[0] = Site { code: (keys[i] >> 32) as u32, ..given[keys[i] as u32 as usize] };
+    parallel::for_each(sites, parallel::FINE, |i, site| {
+        *site = Site { code: (keys[i] >> 32) as u32, ..given[keys[i] as u32 as usize] };
     });
-}
-
-/// The lower 16 bits, with a zero above each.
-fn spread(mut bits: u32) -> u32 {
-    bits = (bits | bits << 8) & 0x00ff_00ff;
-    bits = (bits | bits << 4) & 0x0f0f_0f0f;
-    bits = (bits | bits << 2) & 0x3333_3333;
-    (bits | bits << 1) & 0x5555_5555
 }

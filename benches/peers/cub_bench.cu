@@ -3,6 +3,9 @@
 //   nvcc -O3 -std=c++17 -arch=native benches/peers/cub_bench.cu -o cub_bench
 //   ./cub_bench [FILTER] [--runs N]
 //
+// With -DCUSORT and -I of a copy of IlyaGrebnov/libcusort the sorts are that library's, whose calls are CUB's, and no other
+// case is run: rows then begin with cusort.
+//
 // A case runs where its name contains FILTER. One line per case and size, separated by tabs,
 // times in milliseconds; lines that begin with '#' say what was measured on:
 //
@@ -42,6 +45,15 @@
 
 #include <cub/cub.cuh>
 
+#ifdef CUSORT
+#include <libcusort.cuh>
+namespace radix = cusort;
+constexpr const char* LIBRARY = "cusort";
+#else
+namespace radix = cub;
+constexpr const char* LIBRARY = "cub";
+#endif
+
 // CUB 2.8 brought ArgMin with two outputs and took its operators from libcu++; DeviceMerge is a
 // little older.
 #if CUB_VERSION >= 200800
@@ -59,6 +71,13 @@ using Plus = cub::Sum;
 using Maximum = cub::Max;
 #endif
 #include <thrust/binary_search.h>
+// CUB 3.5 has the first k of an order, and scans of segments.
+#if CUB_VERSION >= 300500
+#include <cub/device/device_segmented_scan.cuh>
+#include <cub/device/device_topk.cuh>
+#include <cuda/execution>
+#include <cuda/iterator>
+#endif
 
 namespace {
 
@@ -259,7 +278,7 @@ struct Bench {
     const size_t half = times.size() / 2;
     const float median =
         times.size() % 2 == 1 ? times[half] : (times[half - 1] + times[half]) / 2;
-    std::printf("cub\t%s\t%d\t%.4f\t%.4f\t%.4f\n", name, n, median, times.front(), times.back());
+    std::printf("%s\t%s\t%d\t%.4f\t%.4f\t%.4f\n", LIBRARY, name, n, median, times.front(), times.back());
     std::fflush(stdout);
   }
 };
@@ -492,7 +511,7 @@ void sort_keys(const Bench& b) {
   const auto in = b.random<K>();
   const auto out = allocate<K>(b.n);
   b.time_cub([&](void* temporary, size_t& bytes) {
-    return cub::DeviceRadixSort::SortKeys(
+    return radix::DeviceRadixSort::SortKeys(
         temporary, bytes, in.get(), out.get(), b.n, 0, 8 * sizeof(K), b.stream);
   });
 }
@@ -504,12 +523,12 @@ void sort_keys_double_buffer(const Bench& b) {
   const auto original = b.random<K>();
   const auto first = allocate<K>(b.n);
   const auto second = allocate<K>(b.n);
-  cub::DoubleBuffer<K> keys(first.get(), second.get());
+  radix::DoubleBuffer<K> keys(first.get(), second.get());
   b.time_cub([&](void* temporary, size_t& bytes) {
-    return cub::DeviceRadixSort::SortKeys(
+    return radix::DeviceRadixSort::SortKeys(
         temporary, bytes, keys, b.n, 0, 8 * sizeof(K), b.stream);
   }, [&] {
-    keys = cub::DoubleBuffer<K>(first.get(), second.get());
+    keys = radix::DoubleBuffer<K>(first.get(), second.get());
     CHECK(cudaMemcpyAsync(first.get(), original.get(), b.n * sizeof(K), cudaMemcpyDeviceToDevice,
                           b.stream));
   });
@@ -522,7 +541,7 @@ void sort_pairs(const Bench& b) {
   const auto keys_out = allocate<K>(b.n);
   const auto values_out = allocate<V>(b.n);
   b.time_cub([&](void* temporary, size_t& bytes) {
-    return cub::DeviceRadixSort::SortPairs(temporary, bytes, keys_in.get(), keys_out.get(),
+    return radix::DeviceRadixSort::SortPairs(temporary, bytes, keys_in.get(), keys_out.get(),
                                            values_in.get(), values_out.get(), b.n, 0,
                                            8 * sizeof(K), b.stream);
   });
@@ -618,6 +637,34 @@ void upper_bound(const Bench& b) {
   }, [] {});
 }
 
+#if CUB_VERSION >= 300500
+void segmented_scan(const Bench& b) {
+  const auto in = b.random<uint32_t>();
+  const auto out = allocate<uint32_t>(b.n);
+  const int segments = (b.n + SEGMENT - 1) / SEGMENT;
+  const auto offsets = generate<int>(segments + 1, SegmentStart{b.n}, b.stream);
+  b.time_cub([&](void* temporary, size_t& bytes) {
+    return cub::DeviceSegmentedScan::InclusiveSegmentedSum(
+        temporary, bytes, in.get(), out.get(), offsets.get(), offsets.get() + 1, segments, b.stream);
+  });
+}
+
+// The greatest and their indices, in no order and, of equal ones, any: it has no other way.
+template <int K>
+void top_k(const Bench& b) {
+  const auto in = b.random<uint32_t>();
+  const auto keys = allocate<uint32_t>(K);
+  const auto indices = allocate<uint64_t>(K);
+  const auto requirements = cuda::execution::require(cuda::execution::determinism::not_guaranteed,
+                                                     cuda::execution::output_ordering::unsorted);
+  const auto how = cuda::std::execution::env{cuda::stream_ref{b.stream}, requirements};
+  b.time_cub([&](void* temporary, size_t& bytes) {
+    return cub::DeviceTopK::MaxPairs(temporary, bytes, in.get(), keys.get(),
+                                     cuda::counting_iterator<uint64_t>{0}, indices.get(), b.n, K, how);
+  });
+}
+#endif
+
 // ---- The cases ----------------------------------------------------------------------------------
 
 const std::vector<int> ALL = {1 << 16, 1 << 20, 1 << 24, 1 << 28};
@@ -675,7 +722,16 @@ const Case CASES[] = {
     {"merge_pairs_u32_u32", ALL, merge_pairs},
 #endif
     {"upper_bound_u32", ALL, upper_bound},
+#if CUB_VERSION >= 300500
+    {"segmented_scan_inclusive_sum_u32", ALL, segmented_scan},
+    {"top_k_u32_1000", ALL, top_k<1000>},
+#endif
 };
+
+// Whether the library that was compiled in has this case.
+bool is_there(const char* name) {
+  return std::strcmp(LIBRARY, "cub") == 0 || std::strncmp(name, "sort_", 5) == 0;
+}
 
 struct Options {
   const char* filter = "";
@@ -748,7 +804,7 @@ int main(int count, char** arguments) {
   raise_clocks(stream);
   bool any = false;
   for (const Case& c : CASES) {
-    if (std::strstr(c.name, options.filter) == nullptr) continue;
+    if (std::strstr(c.name, options.filter) == nullptr || !is_there(c.name)) continue;
     any = true;
     for (const int n : c.sizes) c.run(Bench{c.name, n, options.runs, stream});
   }

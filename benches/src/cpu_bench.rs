@@ -1,5 +1,5 @@
-//! Times the library on the CPU beside what people can install: nearest sites of rasters, and inverse distances over
-//! the 12 nearest points. `benches/peers/distance_rivals.py` has the same masks, and `benches/peers/nearest_rivals.py`
+//! Times the library on the CPU beside what people can install: nearest sites of rasters, inverse distances over
+//! the 12 nearest points, and Voronoi diagrams of the globe. `benches/peers/distance_rivals.py` has the same masks, and `benches/peers/nearest_rivals.py`
 //! the same points. This program also times kiddo, whose search returns the neighbours alone.
 //!
 //! `cpu_bench distance [SIDE] [MASK]`: 0.01%, 1% and 25% random sites, and the window of SIDE x SIDE at the north-west
@@ -7,6 +7,9 @@
 //!
 //! `cpu_bench nearest [POINTS [NEIGHBOURS [PATTERN]]]`: random points, and a grid of 5 cells for 2 points. With the
 //! pattern `clustered` the points lie in 64 heaps; with `scattered` the targets are as many random places.
+//!
+//! `cpu_bench globe [SITES [LEVEL]]`: the nearest site of each cell, of 50,000 random sites at level 9. kiddo searches in
+//! space for the centres of the cells, which are made within its time, as they are within ours.
 //!
 //! Each time is of 3 runs after a first one. The number of threads is rayon's (`RAYON_NUM_THREADS`).
 
@@ -19,6 +22,7 @@ use gpu_core::{Device, GridSpec, Points};
 use kiddo::{ImmutableKdTree, SquaredEuclidean};
 use pba_voronoi::{Baseline, Input, Method, Params, Sites, transform};
 use rayon::prelude::*;
+use sphere_qtm::Level;
 
 const RUNS: usize = 3;
 
@@ -36,9 +40,12 @@ fn main() -> Result<()> {
         ["nearest", points, neighbours, pattern @ ("clustered" | "scattered")] => {
             nearest(points.parse()?, neighbours.parse()?, pattern)
         }
+        ["globe"] => globe(50_000, 9),
+        ["globe", sites] => globe(sites.parse()?, 9),
+        ["globe", sites, level] => globe(sites.parse()?, level.parse()?),
         _ => bail!(
             "usage: cpu_bench distance [SIDE] [MASK] | \
-             nearest [POINTS [NEIGHBOURS [clustered | scattered]]]"
+             nearest [POINTS [NEIGHBOURS [clustered | scattered]]] | globe [SITES [LEVEL]]"
         ),
     }
 }
@@ -135,6 +142,39 @@ fn nearest(count: u64, neighbours: u32, pattern: &str) -> Result<()> {
     };
     timed(theirs)?.print("kiddo", &work, grid.cells(), count);
     Ok(())
+}
+
+/// The diagram of the globe; kiddo's tree of the sites in space, and its nearest site of each cell's centre. A site that kiddo finds
+/// and the diagram does not must be as near.
+fn globe(sites: u64, level: u32) -> Result<()> {
+    let level = Level::new(level)?;
+    let longitudes = column(sites, |i| unit(6, i) * 360.0 - 180.0);
+    let latitudes = column(sites, |i| (unit(7, i) * 2.0 - 1.0).asin().to_degrees());
+    let points = Points { x: &longitudes, y: &latitudes, values: &[] };
+    let params = sphere_qtm::Params::new(level);
+    let ours = || Ok(sphere_qtm::voronoi(&Device::Cpu, &points, &params)?);
+    let work = format!("globe_{}", level.get());
+    timed(ours)?.print("cpu", &work, level.cell_count(), sites);
+    let places: Vec<[f64; 3]> = (longitudes.iter().zip(&latitudes))
+        .map(|(&longitude, &latitude)| vector(longitude, latitude))
+        .collect();
+    let theirs = || {
+        let tree = ImmutableKdTree::<f64, 3>::new_from_slice(&places)?;
+        let nearest = |index: u64| {
+            let centre = sphere_qtm::Cell::from_index(level, index)?.centre().to_array();
+            Ok(tree.query(&centre).nearest_one::<SquaredEuclidean<f64>>().execute())
+        };
+        let cells = (0..level.cell_count()).into_par_iter();
+        cells.map(nearest).collect::<Result<Vec<_>>>()
+    };
+    timed(theirs)?.print("kiddo", &work, level.cell_count(), sites);
+    Ok(())
+}
+
+/// The unit vector of a place in degrees.
+fn vector(longitude: f64, latitude: f64) -> [f64; 3] {
+    let ((a, b), (c, d)) = (longitude.to_radians().sin_cos(), latitude.to_radians().sin_cos());
+    [d * b, d * a, c]
 }
 
 /// Numbers in a column.

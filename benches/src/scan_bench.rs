@@ -10,7 +10,8 @@ use anyhow::Result;
 use gpu_core::{Column, DeviceChoice, DeviceGrid, Gpu, GridSpec};
 use gpu_scan::gpu::{self, Workspace};
 use gpu_scan::{
-    Key, Max, Merge, Min, Number, Payload, Predicate, ReduceOperator, Scan, ScanOperator, Sort, Sum,
+    Key, Max, Merge, Min, Number, Payload, Predicate, ReduceOperator, Scan, ScanOperator, Sort,
+    Sum, TopK,
 };
 use rayon::prelude::*;
 
@@ -33,6 +34,8 @@ fn main() -> Result<()> {
         bench.selections(n)?;
         bench.runs_of_keys(n)?;
         bench.segments(n)?;
+        bench.segmented_scans(n)?;
+        bench.top_k(n)?;
         bench.sorts(n)?;
         bench.histograms(n)?;
         bench.sorted_arrays(n)?;
@@ -221,6 +224,29 @@ impl Bench {
         self.row("segmented_reduce_sum_f32", n, |w| {
             gpu::segmented_reduce(w, Sum, &offsets, &values, &mut totals)
         })
+    }
+
+    fn segmented_scans(&mut self, n: usize) -> Result<()> {
+        let name = "segmented_scan_inclusive_sum_u32";
+        if !self.wants(name) {
+            return Ok(());
+        }
+        let (offsets, values) = (self.offsets(n)?, self.random::<u32>(n)?);
+        let mut sums = self.gpu.zeroed::<u32>(n)?;
+        self.row(name, n, |w| {
+            gpu::segmented_scan(w, Sum, Scan::inclusive(), &offsets, &values, &mut sums)
+        })
+    }
+
+    /// The greatest, in order, and their indices; the peer gives them in no order.
+    fn top_k(&mut self, n: usize) -> Result<()> {
+        let name = "top_k_u32_1000";
+        if !self.wants(name) {
+            return Ok(());
+        }
+        let keys = self.random::<u32>(n)?;
+        let (mut top, mut indices) = (self.gpu.zeroed::<u32>(1000)?, self.gpu.zeroed::<u64>(1000)?);
+        self.row(name, n, |w| gpu::top_k(w, TopK::greatest(), &keys, &mut top, &mut indices))
     }
 
     fn sorts(&mut self, n: usize) -> Result<()> {

@@ -1,20 +1,40 @@
 //! Diagrams on the CPU, on all cores.
 //!
-//! The plan goes from the octants down. A triangle takes its parent's candidates and drops candidates that others beat
-//! everywhere in it (`kernels_rs::sphere_qtm::nearest`). A cell of the wanted level takes the nearest candidate that is
-//! left. The outputs of a triangle's cells lie side by side, so slices of them are split in four on the way down. The
-//! first levels are divided among the cores.
+//! The plan goes from the octants down:
+//!
+//! ```text
+//! fill(triangle, sites of its parent):
+//!     pivots = the two sites nearest to the centre
+//!     if the parent has a list:
+//!         drop sites that the pivots beat everywhere in the triangle
+//!     else:
+//!         go down the balls around runs of sites, and skip those of which the pivots beat all sites
+//!         there is a list if at most 64 sites are left
+//!     fill each child
+//! a cell of the wanted level takes the nearest site of its list, or of all by a search
+//! ```
+//!
+//! A pivot beats a site that is farther from all three vertices (`kernels_rs::sphere_qtm::nearest`). The outputs of a triangle's
+//! cells lie side by side, so slices of them are split in four on the way down. The first levels are divided among the cores.
 
+mod pivots;
+mod scan;
 mod shapes;
 
+use std::ops::Range;
+
 use gpu_core::{Points, Progress, host_memory};
-use kernels_rs::sphere_qtm::nearest::{NONE, NearSite, Pruning, Two, squared_chord};
+use kernels_rs::sphere_qtm::nearest::{NONE, NearSite, Two, squared_chord};
 use kernels_rs::sphere_qtm::outputs;
 use kernels_rs::sphere_qtm::triangle::{Triangle, Vector};
 use rayon::prelude::*;
 
 pub use shapes::voronoi_of_shapes;
 
+use pivots::Pivots;
+use scan::{Few, LEAST, MOST};
+
+use crate::balls::{Ball, Balls};
 use crate::locate::{BLOCK, locate_degrees};
 use crate::params::check_count;
 use crate::{Cell, Diagram, Level, Params, Result, sites};
@@ -35,14 +55,16 @@ pub fn voronoi(points: &Points<'_>, params: &Params, progress: &dyn Progress) ->
     let sites = sites::vectors("site", points)?;
     let cells = params.level.cell_count() as usize;
     let mut diagram = empty_diagram(params)?;
-    let search = Search { sites: &sites, wanted: params.wanted(), prunes: params.is_pruned() };
-    let all: Vec<u32> = (0..sites.len() as u32).collect();
+    let balls = Balls::new(&sites);
+    let (wanted, prunes) = (params.wanted() as usize, params.is_pruned());
+    let search = Search { sites: &sites, balls: &balls, wanted, prunes };
+    let all: Option<Vec<u32>> = (!prunes).then(|| (0..sites.len() as u32).collect());
     let mut rest = Part::of(&mut diagram);
     for octant in 0..8 {
         progress.at("voronoi", f64::from(octant) / 8.0)?;
         let (part, others) = rest.split_at(cells / 8);
         rest = others;
-        search.fill(&Triangle::octant(octant), &all, params.level, 0, part);
+        search.fill(&Triangle::octant(octant), all.as_deref(), params.level, 0, part);
     }
     progress.at("voronoi", 1.0)?;
     Ok(diagram)
@@ -115,16 +137,18 @@ impl<'a> Part<'a> {
 /// A search for the nearest sites of all cells.
 struct Search<'a> {
     sites: &'a [Vector],
-    wanted: u32,
+    balls: &'a Balls,
+    /// How many nearest sites of a cell are to be found.
+    wanted: usize,
     prunes: bool,
 }
 
 impl Search<'_> {
-    /// Fills the part of a triangle's cells from its parent's candidates. `depth` is its level.
+    /// Fills the part of a triangle's cells from its parent's candidates, if that has a list. `depth` is its level.
     fn fill(
         &self,
         triangle: &Triangle,
-        candidates: &[u32],
+        candidates: Option<&[u32]>,
         level: Level,
         depth: u32,
         part: Part<'_>,
@@ -132,9 +156,15 @@ impl Search<'_> {
         if depth == level.get() {
             return part.write(self.nearest(triangle.centre(), candidates));
         }
-        let kept = self.kept(triangle, candidates);
-        let candidates = kept.as_deref().unwrap_or(candidates);
+        let is_last = depth + 1 == level.get();
+        let kept = self.kept(triangle, candidates, is_last);
+        let candidates = kept.as_deref().or(candidates);
         let children = triangle.children();
+        if let Some(list) = candidates
+            .filter(|list| is_last && self.wanted == 1 && (LEAST..=MOST).contains(&list.len()))
+        {
+            return self.write_four(&children, list, part);
+        }
         let children = children.iter().zip(part.quarters());
         let fill = |(child, part): (&Triangle, Part<'_>)| {
             self.fill(child, candidates, level, depth + 1, part);
@@ -146,22 +176,77 @@ impl Search<'_> {
         }
     }
 
-    fn nearest(&self, centre: Vector, candidates: &[u32]) -> Two {
-        candidates.iter().fold(Two::NOTHING, |two, &site| {
-            let squared = squared_chord(centre, self.sites[site as usize]);
-            two.with(NearSite { squared, site })
+    /// Writes the nearest sites of four cells side by side.
+    fn write_four(&self, cells: &[Triangle; 4], candidates: &[u32], part: Part<'_>) {
+        let few = Few::new(candidates.iter().map(|&position| self.balls.ball(0, position)));
+        let centres = cells.each_ref().map(Triangle::centre);
+        let nearest = few.nearest(centres).into_iter().zip(centres).zip(part.quarters());
+        for ((found, centre), part) in nearest {
+            part.write(match found {
+                Some(first) => Two { first, second: NearSite::NOTHING },
+                None => self.nearest(centre, Some(candidates)),
+            });
+        }
+    }
+
+    /// The nearest two sites of a place, of candidates or of all.
+    fn nearest(&self, place: Vector, candidates: Option<&[u32]>) -> Two {
+        let Some(candidates) = candidates else {
+            let mut found = self.balls.nearest(place, 2).into_iter();
+            let mut next = || found.next().unwrap_or(NearSite::NOTHING);
+            return Two { first: next(), second: next() };
+        };
+        candidates.iter().fold(Two::NOTHING, |two, &position| {
+            let Ball { centre, site, .. } = self.balls.ball(0, position);
+            two.with(NearSite { squared: squared_chord(place, centre), site })
         })
     }
 
-    /// Returns the candidates that a triangle keeps, if that may be fewer.
-    fn kept(&self, triangle: &Triangle, candidates: &[u32]) -> Option<Vec<u32>> {
-        if !self.prunes || candidates.len() <= SHORT {
+    /// The candidates that a triangle keeps, if that may be fewer; without a list the sites that it takes, if these are
+    /// not too many.
+    fn kept(
+        &self,
+        triangle: &Triangle,
+        candidates: Option<&[u32]>,
+        is_last: bool,
+    ) -> Option<Vec<u32>> {
+        if candidates.is_some_and(|list| !self.prunes || is_last || list.len() <= SHORT) {
             return None;
         }
         let two = self.nearest(triangle.centre(), candidates);
-        let place = |site: u32| self.sites[site as usize];
-        let pruning = Pruning::new(*triangle, two, place, self.wanted);
-        Some(candidates.iter().copied().filter(|&site| pruning.keeps(site, place(site))).collect())
+        let pivots = Pivots::new(triangle, two, self.sites, self.wanted);
+        let mut kept = Vec::with_capacity(MOST);
+        let Some(list) = candidates else {
+            let (level, top) = self.balls.top();
+            return self.gather(&pivots, level, top, &mut kept).then_some(kept);
+        };
+        kept.extend(list.iter().copied().filter(|&at| pivots.keep(&self.balls.ball(0, at))));
+        Some(kept)
+    }
+
+    /// Adds the sites of balls that a triangle keeps; false if there are too many.
+    fn gather(
+        &self,
+        pivots: &Pivots,
+        level: usize,
+        balls: Range<u32>,
+        kept: &mut Vec<u32>,
+    ) -> bool {
+        for of in balls {
+            if !pivots.keep(&self.balls.ball(level, of)) {
+                continue;
+            }
+            if level > 0 {
+                if !self.gather(pivots, level - 1, self.balls.inside(level, of), kept) {
+                    return false;
+                }
+            } else if kept.len() < MOST {
+                kept.push(of);
+            } else {
+                return false;
+            }
+        }
+        true
     }
 }
 

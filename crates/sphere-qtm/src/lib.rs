@@ -48,6 +48,7 @@
 //! All methods give the same bits on all devices.
 #![deny(missing_docs)]
 
+mod balls;
 mod cell;
 mod cover;
 mod cpu;

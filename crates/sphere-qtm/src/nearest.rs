@@ -1,20 +1,19 @@
 //! The sites nearest to places.
 //!
-//! Sites are sorted by the cells that they lie in at the deepest level, so that the sites of any cell are consecutive.
-//! A search goes down from the octants, to the nearest of four children first. It skips a cell that is farther than the
-//! last of the sites found so far. A cell's distance is the distance of the circle around its vertices.
+//! A search goes down the balls around runs of sites, to the nearest of four first. It skips a ball that is farther than the
+//! last of the sites found so far.
+
+use std::ops::Range;
 
 use gpu_core::{Points, Progress, host_memory};
 use kernels_rs::sphere_qtm::nearest::{NearSite, Two, squared_chord};
 use kernels_rs::sphere_qtm::outputs;
-use kernels_rs::sphere_qtm::triangle::{Triangle, Vector};
+use kernels_rs::sphere_qtm::triangle::Vector;
 use rayon::prelude::*;
 
+use crate::balls::{Ball, Balls, FANOUT};
 use crate::params::check_count;
-use crate::{Cell, Level, NONE, Result, UnitVector, sites};
-
-/// A run of at most this many sites is compared one by one.
-const FEW: usize = 16;
+use crate::{NONE, Result, sites};
 
 /// Places of a report of progress.
 const REPORT: usize = 1 << 16;
@@ -62,7 +61,8 @@ pub fn nearest_sites(
     progress: &dyn Progress,
 ) -> Result<Nearest> {
     check_count(sites.len() as u64)?;
-    let index = Index::new(sites::vectors("site", sites)?);
+    let balls = Balls::new(&sites::vectors("site", sites)?);
+    let k_found = k.min(sites.len());
     let places = sites::vectors("place", places)?;
     let all = places.len();
     let count = all.saturating_mul(k);
@@ -81,7 +81,7 @@ pub fn nearest_sites(
         progress.at("nearest", (i * REPORT) as f64 / all as f64)?;
         let outputs = sites.par_chunks_mut(k).zip(distances.par_chunks_mut(k));
         places.par_iter().zip(outputs).for_each(|(&place, (sites, distances))| {
-            let best = index.search(place, k.min(index.vectors.len()));
+            let best = balls.nearest(place, k_found);
             for (i, found) in best.into_iter().enumerate() {
                 sites[i] = found.site;
                 let two = Two { first: found, ..Two::NOTHING };
@@ -93,35 +93,19 @@ pub fn nearest_sites(
     Ok(found)
 }
 
-/// Sites in the order of their cells.
-struct Index {
-    /// The id of each one's deepest cell, and its index.
-    keys: Vec<(u64, u32)>,
-    vectors: Vec<Vector>,
-}
-
-impl Index {
-    fn new(vectors: Vec<Vector>) -> Self {
-        let key = |(i, &vector): (usize, &Vector)| {
-            (Cell::containing(UnitVector(vector), Level::MAX).id(), i as u32)
-        };
-        let mut keys: Vec<(u64, u32)> = vectors.par_iter().enumerate().map(key).collect();
-        keys.par_sort_unstable();
-        Self { keys, vectors }
-    }
-
-    /// The nearest, in order.
-    fn search(&self, place: Vector, k: usize) -> Vec<NearSite> {
-        let mut search = Search { index: self, place, k, best: Vec::with_capacity(k + 1) };
-        let octants = Level::ZERO.cells().map(|cell| (cell, cell.triangle()));
-        search.visit(octants, &self.keys);
+impl Balls {
+    /// The `k` sites nearest to a place, in order; `k` is not 0.
+    pub(crate) fn nearest(&self, place: Vector, k: usize) -> Vec<NearSite> {
+        let mut search = Search { balls: self, place, k, best: Vec::with_capacity(k + 1) };
+        let (level, top) = self.top();
+        search.visit(level, top);
         search.best
     }
 }
 
 /// A search around a place.
 struct Search<'a> {
-    index: &'a Index,
+    balls: &'a Balls,
     place: Vector,
     k: usize,
     /// The best so far, in order.
@@ -129,36 +113,29 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Visits cells side by side, the nearest first. `keys` hold all their sites.
-    fn visit(&mut self, cells: impl Iterator<Item = (Cell, Triangle)>, keys: &[(u64, u32)]) {
-        let mut all: Vec<(f64, Cell, Triangle)> = cells
-            .map(|(cell, triangle)| (self.least_distance(&triangle), cell, triangle))
-            .collect();
-        all.sort_by(|a, b| a.0.total_cmp(&b.0));
-        for (distance, cell, triangle) in all {
+    /// Visits at most [`FANOUT`] balls of a level, the nearest first.
+    fn visit(&mut self, level: usize, balls: Range<u32>) {
+        let mut all = [(f64::INFINITY, 0); FANOUT];
+        let count = balls.len();
+        for (slot, of) in all.iter_mut().zip(balls) {
+            let Ball { centre, radius, site } = self.balls.ball(level, of);
+            let squared = squared_chord(self.place, centre);
+            if level == 0 {
+                self.offer(NearSite { squared, site });
+            } else {
+                *slot = (squared.sqrt() - radius, of);
+            }
+        }
+        if level == 0 {
+            return;
+        }
+        all[..count].sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+        for &(distance, of) in &all[..count] {
             if distance > self.reach() {
                 return;
             }
-            let range = cell.id_range();
-            let start = keys.partition_point(|key| key.0 < *range.start());
-            let end = start + keys[start..].partition_point(|key| key.0 <= *range.end());
-            let own = &keys[start..end];
-            match cell.children() {
-                Some(children) if own.len() > FEW => {
-                    self.visit(children.into_iter().zip(triangle.children()), own);
-                }
-                _ => own.iter().for_each(|&(_, site)| self.offer(site)),
-            }
+            self.visit(level - 1, self.balls.inside(level, of));
         }
-    }
-
-    /// No site of a triangle is nearer than this chord, but for rounding.
-    fn least_distance(&self, triangle: &Triangle) -> f64 {
-        let centre = triangle.centre();
-        let chord = |vertex| squared_chord(centre, vertex).sqrt();
-        let radius = chord(triangle.a).max(chord(triangle.b)).max(chord(triangle.c));
-        // Chords obey the inequality of triangles, as all distances in space.
-        squared_chord(centre, self.place).sqrt() - radius
     }
 
     /// Beyond this chord nothing is among the best, with room for rounding.
@@ -169,9 +146,7 @@ impl Search<'_> {
         }
     }
 
-    fn offer(&mut self, site: u32) {
-        let squared = squared_chord(self.place, self.index.vectors[site as usize]);
-        let found = NearSite { squared, site };
+    fn offer(&mut self, found: NearSite) {
         let at = self.best.partition_point(|other| other.is_before(found));
         if at < self.k {
             self.best.insert(at, found);

@@ -71,6 +71,25 @@ fn few_sites_at_the_lowest_levels() {
 }
 
 #[test]
+fn crowds_far_smaller_than_cells() {
+    // Half at one place, and half within a few millimetres.
+    let place = |i: u32| match i % 2 {
+        0 => (10.0, 20.0),
+        _ => (-60.0 + f64::from(i % 997) * 1e-11, 5.0 + f64::from(i % 1009) * 1e-11),
+    };
+    let sites = Sites::of((0..20_000).map(place));
+    let expected = brute_force(level(3), &sites);
+    let params = Params::new(level(3)).second(true).tie(true).distance(true);
+    check(&run(&Device::Cpu, &sites, &params), &expected, "all outputs");
+    check(&run(&Device::Cpu, &sites, &Params::new(level(3))), &expected, "nearest");
+    // The cells of the fine level whose centres are those of the coarse one.
+    let fine = run(&Device::Cpu, &sites, &Params::new(level(8)));
+    for (i, &(nearest, ..)) in expected.iter().enumerate() {
+        assert_eq!(fine.nearest[i << 10], nearest, "cell {i}");
+    }
+}
+
+#[test]
 fn one_site_two_antipodes_and_the_poles() {
     let levels: &[u32] = if is_slow() { &[0, 3] } else { &[0, 3, 5, 7] };
     for &at in levels {

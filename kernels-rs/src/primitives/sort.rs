@@ -35,7 +35,9 @@ mod part;
 mod pass;
 
 pub use digits::{DIGITS, Key, MAX_PASSES, RADIX_BITS};
-pub use histogram::{RESIDENT, count_digits, histogram_tile};
+#[cfg(not(target_arch = "nvptx64"))]
+pub use histogram::histogram_tile;
+pub use histogram::{RESIDENT, count_digits};
 #[cfg(not(target_arch = "nvptx64"))]
 pub use pass::tile;
 pub use pass::{Arrays, INDEX, RANK, UNRANK, pass_word, sort_by_digit};

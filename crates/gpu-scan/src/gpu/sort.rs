@@ -12,7 +12,7 @@ use kernels_rs::primitives::sort::{
 use super::Workspace;
 use super::workspace::{Arena, Digits, Layout, Part, apart, tiles};
 use crate::error::{Result, same_len};
-use crate::number::sealed::{PayloadSize, SortBits};
+use crate::number::sealed::{KernelBits, PayloadSize};
 use crate::{Index, Key, Payload, Sort};
 
 /// Sorts the keys, stably, with NaN last (first, if descending).
@@ -327,7 +327,7 @@ impl Call {
 
     /// # Safety
     /// The ends are the same array of `len` keys, or two that are apart.
-    pub(super) unsafe fn enqueue_keys<B: SortBits>(
+    pub(super) unsafe fn enqueue_keys<B: KernelBits>(
         &self,
         workspace: &mut Workspace,
         keys: Ends<'_, B>,
@@ -351,7 +351,7 @@ impl Call {
 
     /// # Safety
     /// As [`enqueue`](Self::enqueue).
-    pub(super) unsafe fn enqueue_pairs<B: SortBits, V: Payload>(
+    pub(super) unsafe fn enqueue_pairs<B: KernelBits, V: Payload>(
         &self,
         workspace: &mut Workspace,
         keys: Ends<'_, B>,
@@ -372,7 +372,7 @@ impl Call {
     /// The arrays have `len` elements. Keys are read; what is read and what is written are the
     /// same array or apart. Values are indices where none are read, and left alone where none are
     /// written.
-    unsafe fn enqueue<B: SortBits + sort_by_digit::Instance<V>, V: Element>(
+    unsafe fn enqueue<B: KernelBits + sort_by_digit::Instance<V>, V: Element>(
         &self,
         workspace: &mut Workspace,
         keys: Ends<'_, B>,
@@ -391,7 +391,7 @@ impl Call {
             workspace.begin_sort(u64::from(blocks) * u64::from(DIGITS))?;
         let gpu = workspace.gpu();
         let resident = u64::from(gpu.multiprocessors() * kernels::RESIDENT);
-        let of_histogram = self.len.div_ceil(histogram_tile(size_of::<B>())).min(resident) as u32;
+        let of_histogram = self.len.div_ceil(histogram_tile::<B>()).min(resident) as u32;
         let arguments = count_digits::Args {
             input: keys.there().0,
             len: self.len,

@@ -28,12 +28,14 @@
 //! - a look-back reads only four tiles at a time, two where values move, since its repeated reads queue behind these
 //!   loads and stores.
 
+mod counted;
 mod digits;
 mod histogram;
 mod lookback;
 mod part;
 mod pass;
 
+pub use counted::{COUNTED_TILE, write_counted};
 pub use digits::{DIGITS, Key, MAX_PASSES, RADIX_BITS};
 #[cfg(not(target_arch = "nvptx64"))]
 pub use histogram::histogram_tile;

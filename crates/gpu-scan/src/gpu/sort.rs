@@ -6,7 +6,8 @@ use std::ptr;
 use device_std::{In, Out};
 use gpu_core::{Blocks, Element, Gpu, Slice, SliceMut};
 use kernels_rs::primitives::sort::{
-    self as kernels, Arrays, DIGITS, RADIX_BITS, count_digits, histogram_tile, sort_by_digit, tile,
+    self as kernels, Arrays, COUNTED_TILE, DIGITS, RADIX_BITS, count_digits, histogram_tile,
+    sort_by_digit, tile, write_counted,
 };
 
 use super::Workspace;
@@ -333,8 +334,67 @@ impl Call {
         keys: Ends<'_, B>,
     ) -> Result<()> {
         let nothing = Ends::<()> { from: None, to: None };
+        let is_one_byte = size_of::<B>() == 1 && self.end - self.begin == RADIX_BITS;
         // SAFETY: the keys are the caller's promise; without values none are touched.
-        unsafe { self.enqueue(workspace, keys, nothing) }
+        unsafe {
+            match is_one_byte {
+                true => self.enqueue_counted(workspace, keys.cast()),
+                false => self.enqueue(workspace, keys, nothing),
+            }
+        }
+    }
+
+    /// Enqueues a sort of keys of one byte by all their bits: the histogram says what the result is.
+    ///
+    /// # Safety
+    /// As [`enqueue_keys`](Self::enqueue_keys).
+    unsafe fn enqueue_counted(&self, workspace: &mut Workspace, keys: Ends<'_, u8>) -> Result<()> {
+        let tiles = tiles(self.len, COUNTED_TILE)?;
+        if self.len == 0 {
+            return Ok(());
+        }
+        let (input, output) = keys.there();
+        keys.check(workspace.gpu())?;
+        // SAFETY: the keys are the caller's promise. The histogram is read by no other sort, and counts all keys.
+        unsafe {
+            let Digits { counts, .. } = self.enqueue_histogram(workspace, input, 0)?;
+            let (len, parameters, done) = (self.len, self.order, workspace.done());
+            let arguments =
+                write_counted::Args { output, len, parameters, histogram: counts, done };
+            let gpu = workspace.gpu();
+            gpu.enqueue(write_counted, resident(gpu, tiles.into()), arguments)?;
+        }
+        workspace.end_sort();
+        Ok(())
+    }
+
+    /// Begins a sort with this number of statuses: enqueues the counts of all passes' digits.
+    ///
+    /// # Safety
+    /// `input` has `len` elements, more than none.
+    unsafe fn enqueue_histogram<'a, B: KernelBits>(
+        &self,
+        workspace: &mut Workspace,
+        input: In<'_, B>,
+        statuses: u64,
+    ) -> Result<Digits<'a>> {
+        let digits = workspace.begin_sort(statuses)?;
+        let arguments = count_digits::Args {
+            input,
+            len: self.len,
+            begin: self.begin,
+            end: self.end,
+            parameters: self.order,
+            histogram: digits.counts,
+            control: digits.control,
+            status: digits.status,
+            status_len: digits.status_len,
+        };
+        let gpu = workspace.gpu();
+        let blocks = resident(gpu, self.len.div_ceil(histogram_tile::<B>()));
+        // SAFETY: the keys are the caller's promise; the digit counts are zero, and used by one sort at a time.
+        unsafe { gpu.enqueue(<B as count_digits::Instance>::KERNEL, blocks, arguments)? };
+        Ok(digits)
     }
 
     /// # Safety
@@ -387,28 +447,11 @@ impl Call {
         let passes = self.passes(keys.is_in_place());
         let scratch = Scratch::new(self.len, passes, &keys, &values);
         let arena = workspace.arena(&scratch.layout)?;
-        let Digits { counts, control, status, status_len } =
-            workspace.begin_sort(u64::from(blocks) * u64::from(DIGITS))?;
+        let statuses = u64::from(blocks) * u64::from(DIGITS);
+        // SAFETY: the keys are the caller's promise.
+        let digits = unsafe { self.enqueue_histogram(workspace, keys.there().0, statuses)? };
+        let Digits { counts, control, status, .. } = digits;
         let gpu = workspace.gpu();
-        let resident = u64::from(gpu.multiprocessors() * kernels::RESIDENT);
-        let of_histogram = self.len.div_ceil(histogram_tile::<B>()).min(resident) as u32;
-        let arguments = count_digits::Args {
-            input: keys.there().0,
-            len: self.len,
-            begin: self.begin,
-            end: self.end,
-            parameters: self.order,
-            histogram: counts,
-            control,
-            status,
-            status_len,
-        };
-        // SAFETY: the keys are the caller's promise; the digit counts are zero, and used by one sort at a
-        // time.
-        unsafe {
-            let kernel = <B as count_digits::Instance>::KERNEL;
-            gpu.enqueue(kernel, Blocks::x(of_histogram), arguments)?;
-        }
         for pass in 0..passes {
             let (keys_in, keys_out) = keys.pass(pass, passes, scratch.keys(arena));
             let (values_in, values_out) = values.pass(pass, passes, scratch.values(arena));
@@ -427,6 +470,11 @@ impl Call {
         workspace.end_sort();
         Ok(())
     }
+}
+
+/// Blocks that share tiles: as many as a GPU holds at once, or one a tile.
+fn resident(gpu: &Gpu, tiles: u64) -> Blocks {
+    Blocks::x(tiles.min(u64::from(gpu.multiprocessors() * kernels::RESIDENT)) as u32)
 }
 
 /// The scratch arrays of a sort.

@@ -17,6 +17,9 @@
 //!    - the sorted tile goes to the digits' places in the output, in runs; then the values take the same way through
 //!      the same shared memory.
 //!
+//! Keys of 1 and 2 bytes are widened to 4 in registers and in shared memory. Keys of one byte without values need no
+//! pass: [`mod@write_counted`] writes what the histogram counts.
+//!
 //! Keys are sorted by their rank in an [`Order`](super::operators::Order): the first pass maps them as it reads them,
 //! the last one maps them back.
 //!

@@ -18,7 +18,8 @@ use crate::{Index, Key, Payload, Sort};
 
 /// Sorts the keys, stably, with NaN last (first, if descending).
 ///
-/// One read of the keys, and for each 8 bits of the sort one more read and one write.
+/// One read of the keys, and for each 8 bits of the sort one more read and one write. Keys of one byte are read once and
+/// written once, unless the sort is by some of their bits.
 ///
 /// Example: see [`cpu::sort`](crate::cpu::sort()), called in [this form](crate::gpu#examples).
 ///
@@ -39,7 +40,8 @@ pub fn sort<'a, K: Key>(
     unsafe { call.enqueue_keys(workspace, Ends::new(keys, sorted).cast::<K::Bits>()) }
 }
 
-/// Sorts like [`sort`], in place.
+/// Sorts like [`sort`], in place. A sort by up to 8 bits makes a second pass, which copies. Keys of one byte are sorted by
+/// all their bits without scratch and without that pass.
 ///
 /// Example: see [`cpu::sort_in_place`](crate::cpu::sort_in_place()), called in [this form](crate::gpu#examples).
 ///
@@ -58,7 +60,7 @@ pub fn sort_in_place<'a, K: Key>(
 
 /// Returns the sorted keys, and each key's value at the key's place.
 ///
-/// Costs as much as [`sort`], and a read and a write of the values for each 8 bits.
+/// One read of the keys, and for each 8 bits of the sort one more read and one write of keys and values.
 ///
 /// Example: see [`cpu::sort_pairs`](crate::cpu::sort_pairs()), called in [this form](crate::gpu#examples).
 ///
@@ -97,7 +99,7 @@ pub(super) fn pair_ends<'a, K: Key, V: Payload>(
     Ok((Ends::new(keys, sorted_keys), Ends::new(values, sorted_values)))
 }
 
-/// Sorts like [`sort_pairs`], in place.
+/// Sorts like [`sort_pairs`], in place. A sort by up to 8 bits makes a second pass, which copies.
 ///
 /// Example: see [`cpu::sort_pairs_in_place`](crate::cpu::sort_pairs_in_place()), called in [this
 /// form](crate::gpu#examples).

@@ -84,7 +84,7 @@ impl<K: Key, V: Value, const ITEMS: usize> Shared<K, V, ITEMS> {
     }
 }
 
-/// Everything that a block of a pass needs to know. Keys of 1 and 2 bytes have 4 in registers and in shared memory.
+/// Everything that a block of a pass needs to know.
 #[derive(Clone, Copy)]
 struct Pass<K: Key, V, const ITEMS: usize> {
     shared: Shared<K::Register, V, ITEMS>,

@@ -53,7 +53,7 @@ pub unsafe fn join_segments<K: Bits>(
     });
 }
 
-/// Writes the keys of what [`join_segments`](const@join_segments) wrote.
+/// Writes the keys of what [`join_segments`](mod@join_segments) wrote.
 ///
 /// # Safety
 /// `joined` and `keys` have `len` elements.
@@ -79,7 +79,7 @@ pub unsafe fn part_segments<K: Bits>(
 /// Writes the segment of element `elements[i]` to `segment_of[i]`.
 ///
 /// # Safety
-/// `elements` and `segment_of` have `len` elements; the offsets as for [`join_segments`](const@join_segments).
+/// `elements` and `segment_of` have `len` elements; the offsets as for [`join_segments`](mod@join_segments).
 #[kernel(block = BLOCK)]
 pub unsafe fn segments_of(
     elements: In<'_, u64>,

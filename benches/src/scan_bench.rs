@@ -250,9 +250,13 @@ impl Bench {
     }
 
     fn sorts(&mut self, n: usize) -> Result<()> {
+        self.sort_keys::<u8>("sort_keys_u8", n)?;
+        self.sort_keys::<u16>("sort_keys_u16", n)?;
         self.sort_keys::<u32>("sort_keys_u32", n)?;
         self.sort_keys::<u64>("sort_keys_u64", n)?;
         self.sort_keys::<f32>("sort_keys_f32", n)?;
+        self.sort_pairs::<u8, u32>("sort_pairs_u8_u32", n)?;
+        self.sort_pairs::<u16, u32>("sort_pairs_u16_u32", n)?;
         self.sort_pairs::<u32, u32>("sort_pairs_u32_u32", n)?;
         self.sort_pairs::<u32, u64>("sort_pairs_u32_u64", n)?;
         self.sort_pairs::<u64, u32>("sort_pairs_u64_u32", n)?;

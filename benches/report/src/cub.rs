@@ -189,6 +189,7 @@ mod tests {
         assert_eq!(bar("scan_inclusive_sum_u32", 1 << 28), Some(1.1));
         assert_eq!(bar("scan_inclusive_sum_u16_narrow", 1 << 24), Some(1.5));
         assert_eq!(bar("sort_pairs_u32_u32", 1 << 28), Some(1.1));
+        assert_eq!(bar("sort_keys_u8", 1 << 16), Some(1.1));
         assert_eq!(bar("copy_u32", 1 << 16), None);
     }
 

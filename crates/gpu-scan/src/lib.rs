@@ -13,7 +13,8 @@
 //! Each has a twin of the same name in [`cpu`], over slices, with the same result bit for bit. The twin of `extent` is
 //! [`gpu_core::Extent::of`].
 //!
-//! Elements are `u8`, `u16`, `u32`, `i32`, `u64`, `i64`, `f32`, `f64`; keys and values of a sort have 4 or 8 bytes.
+//! Elements are `u8`, `u16`, `u32`, `i32`, `u64`, `i64`, `f32`, `f64`. Sorts take all of these as keys, and values of 4 or
+//! 8 bytes.
 //! Arrays may be any parts of columns, and may be longer than 2^32. A call checks its arguments before it enqueues
 //! anything.
 //!

@@ -7,7 +7,7 @@ use kernels_rs::primitives::elementwise::{Arithmetic, Moves, difference, sequenc
 use kernels_rs::primitives::flags::key_bits;
 use kernels_rs::primitives::histogram::Histograms;
 use kernels_rs::primitives::merge::{find_splits, merge};
-use kernels_rs::primitives::operators::{Bits, Order};
+use kernels_rs::primitives::operators::Order;
 use kernels_rs::primitives::reduce::index_of_least;
 use kernels_rs::primitives::reduce_by_key::RunKey;
 use kernels_rs::primitives::search::{bounds, sample};
@@ -29,10 +29,10 @@ pub trait Index: Number + sealed::Index {}
 impl Index for u32 {}
 impl Index for u64 {}
 
-/// A type of keys to sort by: `u32`, `i32`, `u64`, `i64`, `f32`, `f64`.
-pub trait Key: Number + sealed::Key {}
+/// A type of keys to sort by: every [`Number`].
+pub trait Key: Number {}
 
-impl<T: Number + sealed::Key> Key for T {}
+impl<T: Number> Key for T {}
 
 /// A type of values that move with their keys: a number of 4 or 8 bytes.
 pub trait Payload: Number + sealed::Payload {}
@@ -96,28 +96,6 @@ pub mod sealed {
 
     indices! { u32, Four, 1 << 32; u64, Eight, u64::MAX; }
 
-    /// Unsigned integers that kernels sort by.
-    pub trait SortBits:
-        sort::Key
-        + crate::cpu::SortsBits
-        + count_digits::Instance
-        + sort_by_digit::Instance<()>
-        + sort_by_digit::Instance<u32>
-        + sort_by_digit::Instance<u64>
-        + count::Instance
-        + collect::Instance
-        + Storable
-    {
-    }
-
-    impl SortBits for u32 {}
-    impl SortBits for u64 {}
-
-    /// A number that kernels can sort by.
-    pub trait Key: Element<Bits: SortBits> {}
-
-    impl<T: Element<Bits: SortBits>> Key for T {}
-
     /// Bytes of a payload.
     pub enum PayloadSize {
         /// 4.
@@ -144,7 +122,15 @@ pub mod sealed {
 
     /// Unsigned integers that all kernels are built for.
     pub trait KernelBits:
-        Bits
+        Storable
+        + crate::cpu::SortsBits
+        + sort::Key
+        + count_digits::Instance
+        + sort_by_digit::Instance<()>
+        + sort_by_digit::Instance<u32>
+        + sort_by_digit::Instance<u64>
+        + count::Instance
+        + collect::Instance
         + key_bits::Instance
         + RunKey
         + index_of_least::Instance

@@ -25,6 +25,7 @@ struct State {
     others: Column<u32>,
     long_words: Column<u64>,
     count: Column<u64>,
+    bytes: Column<u8>,
 }
 
 impl State {
@@ -43,6 +44,7 @@ impl State {
             others: gpu.zeroed(N)?,
             long_words: gpu.zeroed(N)?,
             count: gpu.zeroed(1)?,
+            bytes: gpu.upload(&keys.iter().map(|key| *key as u8).collect::<Vec<_>>())?,
             gpu: gpu.clone(),
         })
     }
@@ -79,6 +81,13 @@ fn sorts_survive_faults() {
     });
     // The histogram and four passes.
     assert!(failures.is_none_or(|failures| failures.launches == 5), "{failures:?}");
+    let failures = suffer(|s| {
+        let mut sorted = s.gpu.zeroed::<u8>(N)?;
+        gpu::sort(&mut s.workspace, Sort::ascending(), &s.bytes, &mut sorted)?;
+        Ok(sorted.to_host()?)
+    });
+    // The histogram, and the keys that it counts.
+    assert!(failures.is_none_or(|failures| failures.launches == 2), "{failures:?}");
     suffer(|s| {
         s.words.copy_from(&s.keys)?;
         gpu::sort_in_place(&mut s.workspace, Sort::descending().by_bits(3..12), &mut s.words)?;

@@ -2,7 +2,7 @@
 
 use crate::scalar::Scalar;
 
-/// Stores 4 or 8 bytes to an address that was computed as a number.
+/// Stores 1 to 8 bytes to an address that was computed as a number.
 ///
 /// A pointer made from a number may point anywhere, and a store through it is one instruction for
 /// any kind of memory; this is one for global memory.
@@ -11,7 +11,6 @@ use crate::scalar::Scalar;
 /// The address is aligned and valid, and no other thread touches the element meanwhile.
 #[inline(always)]
 pub unsafe fn store<T: Scalar>(address: u64, value: T) {
-    const { assert!(size_of::<T>() == 4 || size_of::<T>() == 8) };
     // SAFETY: passed on to the caller.
     unsafe { device::store(address, value) }
 }
@@ -63,16 +62,23 @@ mod device {
     pub unsafe fn store<T: Scalar>(address: u64, value: T) {
         let bits = value.to_bits64();
         unsafe {
-            if size_of::<T>() == 4 {
-                core::arch::asm!(
+            match size_of::<T>() {
+                1 => core::arch::asm!(
+                    "st.global.u8 [{0}], {1};",
+                    in(reg64) address, in(reg32) bits as u32, options(nostack),
+                ),
+                2 => core::arch::asm!(
+                    "st.global.u16 [{0}], {1};",
+                    in(reg64) address, in(reg32) bits as u32, options(nostack),
+                ),
+                4 => core::arch::asm!(
                     "st.global.u32 [{0}], {1};",
                     in(reg64) address, in(reg32) bits as u32, options(nostack),
-                );
-            } else {
-                core::arch::asm!(
+                ),
+                _ => core::arch::asm!(
                     "st.global.u64 [{0}], {1};",
                     in(reg64) address, in(reg64) bits, options(nostack),
-                );
+                ),
             }
         }
     }

@@ -6,7 +6,7 @@
 use device_std::{In, Out, kernel, thread, warp};
 
 use super::offsets::Offsets;
-use super::operators::Order;
+use super::operators::{Bits, Order};
 
 /// Threads of a block.
 const BLOCK: u32 = 256;
@@ -34,43 +34,43 @@ fn for_each(offsets: Offsets, len: u64, each: impl Fn(u64, u64)) {
     }
 }
 
-/// Writes each key's rank with its segment in the high half.
+/// Writes each key's rank, and its segment in the bits above.
 ///
 /// # Safety
 /// `keys` and `joined` have `len` elements. The offsets are as [`Offsets`] says, and there is a segment.
-#[kernel(block = BLOCK)]
-pub unsafe fn join_segments(
-    keys: In<'_, u32>,
+#[kernel(block = BLOCK, instances(u8: <u8>; u16: <u16>; u32: <u32>))]
+pub unsafe fn join_segments<K: Bits>(
+    keys: In<'_, K>,
     len: u64,
     offsets: Offsets<'_>,
     parameters: [u64; 4],
     joined: Out<'_, u64>,
 ) {
-    let order = Order::<u32>::new(parameters);
+    let order = Order::<K>::new(parameters);
     for_each(offsets, len, |i, segment| {
         let rank = order.rank(keys.get(i));
-        joined.set(i, segment << 32 | rank as u64);
+        joined.set(i, segment << (8 * size_of::<K>()) | rank.to_bits64());
     });
 }
 
-/// Writes the keys of what [`join_segments`](const@join_segments) wrote.
+/// Writes the keys of what [`join_segments`](mod@join_segments) wrote.
 ///
 /// # Safety
 /// `joined` and `keys` have `len` elements.
-#[kernel(block = BLOCK)]
-pub unsafe fn part_segments(
+#[kernel(block = BLOCK, instances(u8: <u8>; u16: <u16>; u32: <u32>))]
+pub unsafe fn part_segments<K: Bits>(
     joined: In<'_, u64>,
     len: u64,
     parameters: [u64; 4],
-    keys: Out<'_, u32>,
+    keys: Out<'_, K>,
 ) {
-    let order = Order::<u32>::new(parameters);
+    let order = Order::<K>::new(parameters);
     let first = thread::block_idx_x() as u64 * TILE + thread::thread_idx_x() as u64;
     let mut i = 0;
     while i < ITEMS {
         let at = first + (i * BLOCK) as u64;
         if at < len {
-            keys.set(at, order.element(joined.get(at) as u32));
+            keys.set(at, order.element(K::from_bits64(joined.get(at))));
         }
         i += 1;
     }
@@ -79,7 +79,7 @@ pub unsafe fn part_segments(
 /// Writes the segment of element `elements[i]` to `segment_of[i]`.
 ///
 /// # Safety
-/// `elements` and `segment_of` have `len` elements; the offsets as for [`join_segments`](const@join_segments).
+/// `elements` and `segment_of` have `len` elements; the offsets as for [`join_segments`](mod@join_segments).
 #[kernel(block = BLOCK)]
 pub unsafe fn segments_of(
     elements: In<'_, u64>,

@@ -17,6 +17,9 @@
 //!    - the sorted tile goes to the digits' places in the output, in runs; then the values take the same way through
 //!      the same shared memory.
 //!
+//! Keys of 1 and 2 bytes are widened to 4 in registers and in shared memory. Keys of one byte without values need no
+//! pass: [`mod@write_counted`] writes what the histogram counts.
+//!
 //! Keys are sorted by their rank in an [`Order`](super::operators::Order): the first pass maps them as it reads them,
 //! the last one maps them back.
 //!
@@ -28,14 +31,18 @@
 //! - a look-back reads only four tiles at a time, two where values move, since its repeated reads queue behind these
 //!   loads and stores.
 
+mod counted;
 mod digits;
 mod histogram;
 mod lookback;
 mod part;
 mod pass;
 
+pub use counted::{COUNTED_TILE, write_counted};
 pub use digits::{DIGITS, Key, MAX_PASSES, RADIX_BITS};
-pub use histogram::{RESIDENT, count_digits, histogram_tile};
+#[cfg(not(target_arch = "nvptx64"))]
+pub use histogram::histogram_tile;
+pub use histogram::{RESIDENT, count_digits};
 #[cfg(not(target_arch = "nvptx64"))]
 pub use pass::tile;
 pub use pass::{Arrays, INDEX, RANK, UNRANK, pass_word, sort_by_digit};

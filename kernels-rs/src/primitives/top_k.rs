@@ -20,7 +20,6 @@ use super::operators::{Bits, Order};
 
 /// Threads of a block.
 const BLOCK: usize = 256;
-const ROWS: usize = 4;
 
 /// Bits of a digit.
 pub const RADIX_BITS: u32 = 11;
@@ -29,9 +28,10 @@ pub const DIGITS: u32 = 1 << RADIX_BITS;
 /// Digits of a thread, when the block goes over all.
 const OWN: u32 = DIGITS / BLOCK as u32;
 
-/// Elements of a tile, for keys of `size` bytes.
-pub const fn tile_len(size: usize) -> u64 {
-    (BLOCK * ROWS * 16 / size) as u64
+/// Elements of a tile: at most 16 a thread, which are all in registers.
+#[cfg(not(target_arch = "nvptx64"))]
+pub const fn tile_len<K: collect::Instance>() -> u64 {
+    (BLOCK * K::ROWS * 16 / size_of::<K>()) as u64
 }
 
 /// The greatest k.
@@ -116,9 +116,14 @@ impl CountShared {
     block = BLOCK,
     resident = 4,
     carve = |carver| CountShared::new(carver),
-    instances(u32: <u32>; u64: <u64>)
+    instances(u8: <u8, 1>; u16: <u16, 2>; u32: <u32, 4>; u64: <u64, 4>)
 )]
-pub unsafe fn count<K: Bits>(input: Input<'_, K>, shift: u32, bits: u32, words: Out<'_, u64>) {
+pub unsafe fn count<K: Bits, const ROWS: usize>(
+    input: Input<'_, K>,
+    shift: u32,
+    bits: u32,
+    words: Out<'_, u64>,
+) {
     let Input { elements, len, parameters } = input;
     let (order, search) = (Order::<K>::new(parameters), SearchWords { words });
     let shared = CountShared::new(&mut Carver::new());
@@ -133,7 +138,7 @@ pub unsafe fn count<K: Bits>(input: Input<'_, K>, shift: u32, bits: u32, words: 
         }
         let known = search.known();
         thread::sync_threads();
-        let tiles = len.div_ceil(tile_len(size_of::<K>()));
+        let tiles = len.div_ceil((BLOCK * ROWS * K::LANES) as u64);
         let mut index = thread::block_idx_x() as u64;
         while index < tiles {
             let tile = Tile::<K, ROWS>::new::<BLOCK>(index, len, false);
@@ -237,7 +242,7 @@ struct Classes {
 
 impl Classes {
     #[inline(always)]
-    fn new<K: Bits>(
+    fn new<K: Bits, const ROWS: usize>(
         tile: &Tile<K, ROWS>,
         rows: &[Vector; ROWS],
         len: u64,
@@ -281,9 +286,9 @@ impl Classes {
     block = BLOCK,
     resident = 2,
     carve = |carver| CollectShared::new(carver),
-    instances(u32: <u32>; u64: <u64>)
+    instances(u8: <u8, 1>; u16: <u16, 2>; u32: <u32, 4>; u64: <u64, 4>)
 )]
-pub unsafe fn collect<K: Bits>(
+pub unsafe fn collect<K: Bits, const ROWS: usize>(
     input: Input<'_, K>,
     k: u64,
     words: Out<'_, u64>,

@@ -1,6 +1,6 @@
 //! Stable sorts, on rayon's merge sort.
 //!
-//! The sort sees keys and values as bits, in two sizes. [`SortsBits`] compiles the sort once, in this crate, instead of
+//! The sort sees keys and values as bits of each size. [`SortsBits`] compiles the sort once, in this crate, instead of
 //! once for each type in each crate that sorts.
 
 use bytemuck::{cast_slice, cast_slice_mut};
@@ -313,7 +313,7 @@ macro_rules! sorts {
     )+};
 }
 
-sorts! { u32 u64 }
+sorts! { u8 u16 u32 u64 }
 
 fn sort_pairs_of_bits<B, V>(rank: Rank<B>, keys: &mut [B], values: &mut [V])
 where

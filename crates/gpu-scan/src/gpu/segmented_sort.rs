@@ -1,8 +1,8 @@
 //! Stable sorts of many segments in one go.
 //!
-//! A key of 4 bytes and the number of its segment make a key of 8 bytes, and one sort of these sorts all segments. For
-//! other keys, and for parts of keys, a first sort ignores segments, and a second, stable sort is by segment. Both
-//! sorts move only indices, and the elements follow at the end.
+//! A key of up to 4 bytes and the number of its segment make a key of 8 bytes, and one sort of these sorts all segments.
+//! For keys of 8 bytes, and for parts of keys, a first sort ignores segments, and a second, stable sort is by segment.
+//! Both sorts move only indices, and the elements follow at the end.
 
 use device_std::Out;
 use gpu_core::{Blocks, Slice, SliceMut};
@@ -24,8 +24,8 @@ const MAX_SEGMENTS: u64 = 1 << 32;
 /// Offsets must rise from 0 to the number of keys. They are on the device, so wrong offsets give no error. If they do
 /// not, the keys come in some order, each once. Without segments, the call writes no keys.
 ///
-/// Cost for keys of 4 bytes and all their bits: two passes, and a sort of keys of 8 bytes. That sort takes the bits of
-/// the key and of the segment's number. For other keys: two sorts of pairs and a gather.
+/// Cost for keys of up to 4 bytes and all their bits: two passes, and a sort of keys of 8 bytes. That sort takes the
+/// bits of the key and of the segment's number. For other keys: two sorts of pairs and a gather.
 ///
 /// Example: see [`cpu::segmented_sort`](crate::cpu::segmented_sort()), called in [this form](crate::gpu#examples).
 ///
@@ -116,9 +116,11 @@ impl<'a> Segmented<'a> {
         values.iter().try_for_each(|values| values.check(gpu))?;
         // SAFETY: the arrays are the caller's promise.
         unsafe {
-            match size_of::<K>() == 4 && self.is_whole {
-                true => self.sort_joined(workspace, keys.cast(), values),
-                false => self.sort_twice(workspace, keys, values),
+            match size_of::<K>() {
+                1 if self.is_whole => self.sort_joined::<u8, V>(workspace, keys.cast(), values),
+                2 if self.is_whole => self.sort_joined::<u16, V>(workspace, keys.cast(), values),
+                4 if self.is_whole => self.sort_joined::<u32, V>(workspace, keys.cast(), values),
+                _ => self.sort_twice(workspace, keys, values),
             }
         }
     }
@@ -127,18 +129,22 @@ impl<'a> Segmented<'a> {
     ///
     /// # Safety
     /// As [`enqueue`](Self::enqueue).
-    unsafe fn sort_joined<V: Payload>(
+    unsafe fn sort_joined<B, V>(
         &self,
         workspace: &mut Workspace,
-        keys: Ends<'_, u32>,
+        keys: Ends<'_, B>,
         values: Option<Ends<'_, V>>,
-    ) -> Result<()> {
+    ) -> Result<()>
+    where
+        B: Copy + kernels::join_segments::Instance + kernels::part_segments::Instance,
+        V: Payload,
+    {
         let mut layout = Layout::default();
         let joined = layout.part::<u64>(self.len as u64);
         let joined = workspace.outer_arena(&layout)?.at(&joined);
         let (len, blocks) = (self.len as u64, self.blocks());
         let parameters = self.sort.order();
-        let both = Call::by_bits(self.len, 0..32 + self.segment_bits());
+        let both = Call::by_bits(self.len, 0..8 * size_of::<B>() as u32 + self.segment_bits());
         let ends = Ends::<u64>::in_place(joined);
         let (from, to) = keys.there();
         // SAFETY: the arrays are the caller's promise; `joined` has `len` elements.
@@ -146,14 +152,16 @@ impl<'a> Segmented<'a> {
             let offsets = self.offsets;
             let arguments =
                 kernels::join_segments::Args { keys: from, len, offsets, parameters, joined };
-            workspace.gpu().enqueue(kernels::join_segments, blocks, arguments)?;
+            let kernel = <B as kernels::join_segments::Instance>::KERNEL;
+            workspace.gpu().enqueue(kernel, blocks, arguments)?;
             match values {
                 None => both.enqueue_keys(workspace, ends)?,
                 Some(values) => both.enqueue_pairs_of(workspace, ends, values)?,
             }
             let joined = joined.as_input();
             let arguments = kernels::part_segments::Args { joined, len, parameters, keys: to };
-            workspace.gpu().enqueue(kernels::part_segments, blocks, arguments)?;
+            let kernel = <B as kernels::part_segments::Instance>::KERNEL;
+            workspace.gpu().enqueue(kernel, blocks, arguments)?;
         }
         Ok(())
     }

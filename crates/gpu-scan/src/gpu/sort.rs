@@ -6,18 +6,20 @@ use std::ptr;
 use device_std::{In, Out};
 use gpu_core::{Blocks, Element, Gpu, Slice, SliceMut};
 use kernels_rs::primitives::sort::{
-    self as kernels, Arrays, DIGITS, RADIX_BITS, count_digits, histogram_tile, sort_by_digit, tile,
+    self as kernels, Arrays, COUNTED_TILE, DIGITS, RADIX_BITS, count_digits, histogram_tile,
+    sort_by_digit, tile, write_counted,
 };
 
 use super::Workspace;
 use super::workspace::{Arena, Digits, Layout, Part, apart, tiles};
 use crate::error::{Result, same_len};
-use crate::number::sealed::{PayloadSize, SortBits};
+use crate::number::sealed::{KernelBits, PayloadSize};
 use crate::{Index, Key, Payload, Sort};
 
 /// Sorts the keys, stably, with NaN last (first, if descending).
 ///
-/// One read of the keys, and for each 8 bits of the sort one more read and one write.
+/// One read of the keys, and for each 8 bits of the sort one more read and one write. Keys of one byte are read once and
+/// written once, unless the sort is by some of their bits.
 ///
 /// Example: see [`cpu::sort`](crate::cpu::sort()), called in [this form](crate::gpu#examples).
 ///
@@ -38,7 +40,8 @@ pub fn sort<'a, K: Key>(
     unsafe { call.enqueue_keys(workspace, Ends::new(keys, sorted).cast::<K::Bits>()) }
 }
 
-/// Sorts like [`sort`], in place.
+/// Sorts like [`sort`], in place. A sort by up to 8 bits makes a second pass, which copies. Keys of one byte are sorted by
+/// all their bits without scratch and without that pass.
 ///
 /// Example: see [`cpu::sort_in_place`](crate::cpu::sort_in_place()), called in [this form](crate::gpu#examples).
 ///
@@ -57,7 +60,7 @@ pub fn sort_in_place<'a, K: Key>(
 
 /// Returns the sorted keys, and each key's value at the key's place.
 ///
-/// Costs as much as [`sort`], and a read and a write of the values for each 8 bits.
+/// One read of the keys, and for each 8 bits of the sort one more read and one write of keys and values.
 ///
 /// Example: see [`cpu::sort_pairs`](crate::cpu::sort_pairs()), called in [this form](crate::gpu#examples).
 ///
@@ -96,7 +99,7 @@ pub(super) fn pair_ends<'a, K: Key, V: Payload>(
     Ok((Ends::new(keys, sorted_keys), Ends::new(values, sorted_values)))
 }
 
-/// Sorts like [`sort_pairs`], in place.
+/// Sorts like [`sort_pairs`], in place. A sort by up to 8 bits makes a second pass, which copies.
 ///
 /// Example: see [`cpu::sort_pairs_in_place`](crate::cpu::sort_pairs_in_place()), called in [this
 /// form](crate::gpu#examples).
@@ -327,14 +330,73 @@ impl Call {
 
     /// # Safety
     /// The ends are the same array of `len` keys, or two that are apart.
-    pub(super) unsafe fn enqueue_keys<B: SortBits>(
+    pub(super) unsafe fn enqueue_keys<B: KernelBits>(
         &self,
         workspace: &mut Workspace,
         keys: Ends<'_, B>,
     ) -> Result<()> {
         let nothing = Ends::<()> { from: None, to: None };
+        let is_one_byte = size_of::<B>() == 1 && self.end - self.begin == RADIX_BITS;
         // SAFETY: the keys are the caller's promise; without values none are touched.
-        unsafe { self.enqueue(workspace, keys, nothing) }
+        unsafe {
+            match is_one_byte {
+                true => self.enqueue_counted(workspace, keys.cast()),
+                false => self.enqueue(workspace, keys, nothing),
+            }
+        }
+    }
+
+    /// Enqueues a sort of keys of one byte by all their bits: the histogram says what the result is.
+    ///
+    /// # Safety
+    /// As [`enqueue_keys`](Self::enqueue_keys).
+    unsafe fn enqueue_counted(&self, workspace: &mut Workspace, keys: Ends<'_, u8>) -> Result<()> {
+        let tiles = tiles(self.len, COUNTED_TILE)?;
+        if self.len == 0 {
+            return Ok(());
+        }
+        let (input, output) = keys.there();
+        keys.check(workspace.gpu())?;
+        // SAFETY: the keys are the caller's promise. The histogram is read by no other sort, and counts all keys.
+        unsafe {
+            let Digits { counts, .. } = self.enqueue_histogram(workspace, input, 0)?;
+            let (len, parameters, done) = (self.len, self.order, workspace.done());
+            let arguments =
+                write_counted::Args { output, len, parameters, histogram: counts, done };
+            let gpu = workspace.gpu();
+            gpu.enqueue(write_counted, resident(gpu, tiles.into()), arguments)?;
+        }
+        workspace.end_sort();
+        Ok(())
+    }
+
+    /// Begins a sort with this number of statuses: enqueues the counts of all passes' digits.
+    ///
+    /// # Safety
+    /// `input` has `len` elements, more than none.
+    unsafe fn enqueue_histogram<'a, B: KernelBits>(
+        &self,
+        workspace: &mut Workspace,
+        input: In<'_, B>,
+        statuses: u64,
+    ) -> Result<Digits<'a>> {
+        let digits = workspace.begin_sort(statuses)?;
+        let arguments = count_digits::Args {
+            input,
+            len: self.len,
+            begin: self.begin,
+            end: self.end,
+            parameters: self.order,
+            histogram: digits.counts,
+            control: digits.control,
+            status: digits.status,
+            status_len: digits.status_len,
+        };
+        let gpu = workspace.gpu();
+        let blocks = resident(gpu, self.len.div_ceil(histogram_tile::<B>()));
+        // SAFETY: the keys are the caller's promise; the digit counts are zero, and used by one sort at a time.
+        unsafe { gpu.enqueue(<B as count_digits::Instance>::KERNEL, blocks, arguments)? };
+        Ok(digits)
     }
 
     /// # Safety
@@ -351,7 +413,7 @@ impl Call {
 
     /// # Safety
     /// As [`enqueue`](Self::enqueue).
-    pub(super) unsafe fn enqueue_pairs<B: SortBits, V: Payload>(
+    pub(super) unsafe fn enqueue_pairs<B: KernelBits, V: Payload>(
         &self,
         workspace: &mut Workspace,
         keys: Ends<'_, B>,
@@ -372,7 +434,7 @@ impl Call {
     /// The arrays have `len` elements. Keys are read; what is read and what is written are the
     /// same array or apart. Values are indices where none are read, and left alone where none are
     /// written.
-    unsafe fn enqueue<B: SortBits + sort_by_digit::Instance<V>, V: Element>(
+    unsafe fn enqueue<B: KernelBits + sort_by_digit::Instance<V>, V: Element>(
         &self,
         workspace: &mut Workspace,
         keys: Ends<'_, B>,
@@ -387,28 +449,11 @@ impl Call {
         let passes = self.passes(keys.is_in_place());
         let scratch = Scratch::new(self.len, passes, &keys, &values);
         let arena = workspace.arena(&scratch.layout)?;
-        let Digits { counts, control, status, status_len } =
-            workspace.begin_sort(u64::from(blocks) * u64::from(DIGITS))?;
+        let statuses = u64::from(blocks) * u64::from(DIGITS);
+        // SAFETY: the keys are the caller's promise.
+        let digits = unsafe { self.enqueue_histogram(workspace, keys.there().0, statuses)? };
+        let Digits { counts, control, status, .. } = digits;
         let gpu = workspace.gpu();
-        let resident = u64::from(gpu.multiprocessors() * kernels::RESIDENT);
-        let of_histogram = self.len.div_ceil(histogram_tile(size_of::<B>())).min(resident) as u32;
-        let arguments = count_digits::Args {
-            input: keys.there().0,
-            len: self.len,
-            begin: self.begin,
-            end: self.end,
-            parameters: self.order,
-            histogram: counts,
-            control,
-            status,
-            status_len,
-        };
-        // SAFETY: the keys are the caller's promise; the digit counts are zero, and used by one sort at a
-        // time.
-        unsafe {
-            let kernel = <B as count_digits::Instance>::KERNEL;
-            gpu.enqueue(kernel, Blocks::x(of_histogram), arguments)?;
-        }
         for pass in 0..passes {
             let (keys_in, keys_out) = keys.pass(pass, passes, scratch.keys(arena));
             let (values_in, values_out) = values.pass(pass, passes, scratch.values(arena));
@@ -427,6 +472,11 @@ impl Call {
         workspace.end_sort();
         Ok(())
     }
+}
+
+/// Blocks that share tiles: as many as a GPU holds at once, or one a tile.
+fn resident(gpu: &Gpu, tiles: u64) -> Blocks {
+    Blocks::x(tiles.min(u64::from(gpu.multiprocessors() * kernels::RESIDENT)) as u32)
 }
 
 /// The scratch arrays of a sort.

@@ -39,7 +39,7 @@ pub fn top_k<'a, K: Key>(
     apart(("keys", keys), ("top", &top))?;
     apart(("keys", keys), ("indices", &indices))?;
     apart(("top", &top), ("indices", &indices))?;
-    let blocks = tiles(len as u64, kernels::tile_len(size_of::<K>()))?;
+    let blocks = tiles(len as u64, kernels::tile_len::<K::Bits>())?;
     if k == 0 {
         return Ok(());
     }

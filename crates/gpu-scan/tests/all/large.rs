@@ -3,7 +3,7 @@
 use crate::common::open;
 use gpu_core::{Column, Gpu};
 use gpu_scan::gpu::{self, Workspace};
-use gpu_scan::{Error, Max, Merge, Min, Predicate, Scan, Sum};
+use gpu_scan::{Error, Max, Merge, Min, Predicate, Scan, Sort, Sum};
 use rayon::prelude::*;
 
 /// A tile's length, and more, past 2^32.
@@ -37,8 +37,8 @@ fn count(len: u64, holds: impl Fn(u64) -> bool) -> u64 {
 }
 
 #[test]
-fn reductions_scans_selections_and_histograms() {
-    let Some((gpu, mut w)) = open_large(3 * LEN as u64) else { return };
+fn reductions_scans_sorts_selections_and_histograms() {
+    let Some((gpu, mut w)) = open_large(5 * LEN as u64) else { return };
     let x = pattern(&gpu);
     let mut byte = gpu.zeroed::<u8>(1).unwrap();
     let mut number = gpu.zeroed::<u64>(1).unwrap();
@@ -53,6 +53,17 @@ fn reductions_scans_selections_and_histograms() {
     let scanned = output.to_host().unwrap();
     assert!(scanned.par_iter().enumerate().all(|(i, found)| *found == sum(i as u64)));
     drop(scanned);
+
+    // By counting, and by a pass over the upper bits.
+    gpu::sort(&mut w, Sort::descending(), &x, &mut output).unwrap();
+    let sorted = output.to_host().unwrap();
+    assert!(sorted.par_windows(2).all(|pair| pair[0] >= pair[1]));
+    let ends = (0..251).map(|value| count(len, |r| r >= value) as usize);
+    assert!(ends.enumerate().all(|(value, end)| usize::from(sorted[end - 1]) == value));
+    gpu::sort(&mut w, Sort::ascending().by_bits(4..8), &x, &mut output).unwrap();
+    let sorted = output.to_host().unwrap();
+    assert!(sorted.par_windows(2).all(|pair| pair[0] >> 4 <= pair[1] >> 4));
+    drop(sorted);
 
     gpu::select_if(&mut w, Predicate::less_than(250), &x, &mut output, &mut number).unwrap();
     let kept = count(len, |r| r < 250);

@@ -48,12 +48,14 @@ fn check<K: Key, V: Payload + Key, R: Ord>(
     assert_same(&b, &carried, what);
     assert_eq!(cpu::argsort::<K, u32>(sort.clone(), keys).unwrap(), order, "{what}");
 
+    let mut output = gpu.zeroed::<K>(n).unwrap();
+    gpu::sort(w, sort.clone(), &gpu.upload(keys).unwrap(), &mut output).unwrap();
+    assert_same(&output.to_host().unwrap(), &sorted, what);
     // One element before the start: no array is aligned to more than an element.
     let shifted: Vec<K> = keys.first().into_iter().chain(keys).copied().collect();
     let first = shifted.len() - n;
     let mut input = gpu.upload(&shifted).unwrap();
     let mut carried_in = gpu.upload(&values).unwrap();
-    let mut output = gpu.zeroed::<K>(n).unwrap();
     let mut output_values = gpu.zeroed::<V>(n).unwrap();
     let mut indices = gpu.zeroed::<u32>(n).unwrap();
     let mut long = gpu.zeroed::<u64>(n).unwrap();
@@ -183,6 +185,59 @@ fn ranges_of_bits() {
     }
 }
 
+/// Keys of 1 or 2 bytes, which `key` makes of the low bits of a number.
+fn check_narrow<K: Key + Into<u64>>(key: fn(u64) -> K) {
+    let (gpu, mut w) = open();
+    let bits = 8 * size_of::<K>() as u32;
+    let mut check_both = |keys: &[K], range: std::ops::Range<u32>, what: &str| {
+        let mask = u64::MAX >> (64 - range.len());
+        let rank = |k: &K| (*k).into() >> range.start & mask;
+        let is_whole = range.len() as u32 == bits;
+        let [up, down] = [Sort::ascending(), Sort::descending()].map(|sort| match is_whole {
+            true => sort,
+            false => sort.by_bits(range.clone()),
+        });
+        check((&gpu, &mut w), up, keys, rank, |i| i as u32, what);
+        check((&gpu, &mut w), down, keys, |k| Reverse(rank(k)), |i| i as u64, what);
+    };
+    // Tiles have 384 threads with 14, 15, 19, 22 or 23 keys.
+    let tiles = [14, 15, 19, 22, 23].into_iter().flat_map(|items| {
+        let tile = 384 * items;
+        [tile - 1, tile, tile + 1]
+    });
+    for n in [0, 1, 2, 16, 31, 33].into_iter().chain(tiles).chain([30_000]) {
+        let keys: Vec<K> = (0..n).map(|i| key(random(i))).collect();
+        check_both(&keys, 0..bits, &format!("{bits} bits, {n} keys"));
+    }
+    type Shape = (&'static str, fn(u64) -> u64);
+    let shapes: [Shape; 6] = [
+        ("zeros", |_| 0),
+        ("equal", |_| 7),
+        ("all ones", |_| u64::MAX),
+        ("sorted", |i| i / 100),
+        ("reversed", |i| u64::MAX - i / 100),
+        ("two values", |i| i % 2 * u64::MAX),
+    ];
+    for (name, shape) in shapes {
+        let keys: Vec<K> = (0..20_001).map(|i| key(shape(i))).collect();
+        check_both(&keys, 0..bits, name);
+    }
+    let keys: Vec<K> = (0..9001).map(|i| key(random(i))).collect();
+    for range in [0..1, 0..4, 3..8, 7..8, bits - 5..bits, 0..bits - 1, 1..bits] {
+        check_both(&keys, range.clone(), &format!("bits {range:?} of {bits}"));
+    }
+}
+
+#[test]
+fn keys_of_one_byte() {
+    check_narrow(|bits| bits as u8);
+}
+
+#[test]
+fn keys_of_two_bytes() {
+    check_narrow(|bits| bits as u16);
+}
+
 /// Segments of every shape: none, one, all of one element, empty ones in front, between and
 /// behind, short and long ones.
 fn segment_shapes(n: u64) -> Vec<Vec<u64>> {
@@ -199,11 +254,17 @@ fn segments_of_every_shape() {
     let values: Vec<u64> = (0..n).collect();
     let words: Vec<u32> = (0..n).map(|i| random(i) as u32 % 1000).collect();
     let floats: Vec<f64> = (0..n).map(|i| f64::from(random(i) as i32 >> 22) - 0.5).collect();
+    let bytes: Vec<u8> = (0..n).map(|i| random(i) as u8).collect();
+    let short_words: Vec<u16> = (0..n).map(|i| random(i) as u16 >> (i % 9)).collect();
     for offsets in segment_shapes(n) {
         for sort in [Sort::ascending(), Sort::descending(), Sort::descending().by_bits(2..9)] {
             check_segments((&gpu, &mut w), sort.clone(), &offsets, &words, &values);
             let values: Vec<f32> = values.iter().map(|v| *v as f32).collect();
-            check_segments((&gpu, &mut w), sort, &offsets, &floats, &values);
+            check_segments((&gpu, &mut w), sort.clone(), &offsets, &floats, &values);
+            check_segments((&gpu, &mut w), sort, &offsets, &short_words, &values);
+        }
+        for sort in [Sort::ascending(), Sort::descending(), Sort::descending().by_bits(2..7)] {
+            check_segments((&gpu, &mut w), sort, &offsets, &bytes, &values);
         }
     }
 }
@@ -241,6 +302,8 @@ fn the_first_k() {
     let (gpu, mut w) = open();
     for n in [0, 1, 33, 4097, 20_000usize] {
         let words: Vec<u32> = (0..n as u64).map(|i| random(i) as u32 >> (i % 20)).collect();
+        let bytes: Vec<u8> = words.iter().map(|word| *word as u8).collect();
+        let short_words: Vec<u16> = words.iter().map(|word| *word as u16).collect();
         let few: Vec<i64> = (0..n as u64).map(|i| (random(i) % 5) as i64 - 2).collect();
         let nan = |i: u64| if random(i).is_multiple_of(3) { f32::NAN } else { random(i) as f32 };
         let floats: Vec<f32> = (0..n as u64).map(nan).collect();
@@ -248,6 +311,8 @@ fn the_first_k() {
             let k = k.min(n);
             for how in [TopK::least(), TopK::greatest()] {
                 check_top((&gpu, &mut w), how, &words, k, |x| i128::from(*x));
+                check_top((&gpu, &mut w), how, &bytes, k, |x| i128::from(*x));
+                check_top((&gpu, &mut w), how, &short_words, k, |x| i128::from(*x));
                 check_top((&gpu, &mut w), how, &few, k, |x| i128::from(*x));
                 check_top((&gpu, &mut w), how, &floats, k, |x| {
                     let rank = if x.is_nan() { 1 << 80 } else { *x as i128 };

@@ -147,6 +147,9 @@ calls! {
         gpu::top_k(workspace, TopK::greatest(), &keys, &mut top, &mut at).unwrap();
         drop((keys, values, offsets, moved));
         assert!(done(sorted)[..10].is_sorted());
+        let mut bytes = test.column(&(0..N).map(|i| (i * 7) as u8).collect::<Vec<_>>());
+        gpu::sort_in_place(workspace, how(), &mut bytes).unwrap();
+        assert!(done(bytes).is_sorted());
         assert_eq!((done(top)[0], done(at).len()), (999, 9));
     }
     sorted_arrays: |test, workspace| {

@@ -19,22 +19,37 @@ pub const MAX_PASSES: u32 = 8;
 
 /// A key as the sort sees it: unsigned bits.
 pub trait Key: Bits {
+    /// The key in registers and in shared memory: 4 bytes at least.
+    type Register: Key;
     /// The low bits of `self >> shift`.
     fn shifted(self, shift: u32) -> u32;
+    /// The key in a register.
+    fn widened(self) -> Self::Register;
+    /// The key that was widened.
+    fn narrowed(register: Self::Register) -> Self;
 }
 
 macro_rules! keys {
-    ($($type:ty;)+) => {$(
+    ($($type:ty, $register:ty;)+) => {$(
         impl Key for $type {
+            type Register = $register;
             #[inline(always)]
             fn shifted(self, shift: u32) -> u32 {
-                self.wrapping_shr(shift) as u32
+                self.widened().wrapping_shr(shift) as u32
+            }
+            #[inline(always)]
+            fn widened(self) -> $register {
+                self as $register
+            }
+            #[inline(always)]
+            fn narrowed(register: $register) -> Self {
+                register as $type
             }
         }
     )+};
 }
 
-keys! { u32; u64; }
+keys! { u8, u32; u16, u32; u32, u32; u64, u64; }
 
 /// Which bits of a key are the digit.
 #[derive(Clone, Copy)]

@@ -13,13 +13,13 @@ use crate::primitives::operators::Order;
 
 /// Threads of a block.
 const BLOCK: usize = 256;
-const ROWS: usize = 4;
-/// Keys of a vector, if they are as narrow as possible.
-const MAX_LANES: usize = 4;
+/// The most keys of a thread that are in registers at once.
+const MAX_KEYS: usize = 16;
 
-/// Keys of a tile of the histogram, for keys of `size` bytes.
-pub const fn histogram_tile(size: usize) -> u64 {
-    (BLOCK * ROWS * 16 / size) as u64
+/// Keys of a tile of the histogram.
+#[cfg(not(target_arch = "nvptx64"))]
+pub const fn histogram_tile<K: count_digits::Instance>() -> u64 {
+    (BLOCK * K::ROWS * 16 / size_of::<K>()) as u64
 }
 
 /// Blocks that a multiprocessor holds.
@@ -38,7 +38,7 @@ impl Counters {
     #[inline(always)]
     const fn new(size: usize, carver: &mut Carver) -> Self {
         let passes = size as u32;
-        // 32 KiB for either size of key.
+        // 32 KiB for every size of key.
         let copies = 32 / passes;
         Self { counts: carver.array(passes * DIGITS * copies), passes, copies }
     }
@@ -46,8 +46,8 @@ impl Counters {
 
 /// The ranks of a thread's keys, which come first in the array.
 #[inline(always)]
-fn ranks<K: Key>(rows: [Vector; ROWS], order: Order<K>) -> [K; ROWS * MAX_LANES] {
-    let mut ranks = [K::ONES; ROWS * MAX_LANES];
+fn ranks<K: Key, const ROWS: usize>(rows: [Vector; ROWS], order: Order<K>) -> [K; MAX_KEYS] {
+    let mut ranks = [K::ONES; MAX_KEYS];
     let mut i = 0;
     while i < ROWS * K::LANES {
         ranks[i] = order.rank(K::lane(rows[i / K::LANES], i % K::LANES));
@@ -66,9 +66,9 @@ fn ranks<K: Key>(rows: [Vector; ROWS], order: Order<K>) -> [K; ROWS * MAX_LANES]
     block = BLOCK,
     resident = RESIDENT,
     carve = |carver| Counters::new(size_of::<K>(), carver),
-    instances(u32: <u32>; u64: <u64>)
+    instances(u8: <u8, 1>; u16: <u16, 2>; u32: <u32, 4>; u64: <u64, 4>)
 )]
-pub unsafe fn count_digits<K: Key>(
+pub unsafe fn count_digits<K: Key, const ROWS: usize>(
     input: In<'_, K>,
     len: u64,
     begin: u32,
@@ -95,7 +95,7 @@ pub unsafe fn count_digits<K: Key>(
             clear_stale(control, status, status_len);
         }
         thread::sync_threads();
-        let tile_len = histogram_tile(16 / K::LANES);
+        let tile_len = (BLOCK * ROWS * K::LANES) as u64;
         let tiles = len.div_ceil(tile_len);
         let mut index = thread::block_idx_x() as u64;
         while index < tiles {

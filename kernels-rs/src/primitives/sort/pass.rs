@@ -86,8 +86,8 @@ impl<K: Key, V: Value, const ITEMS: usize> Shared<K, V, ITEMS> {
 
 /// Everything that a block of a pass needs to know.
 #[derive(Clone, Copy)]
-struct Pass<K, V, const ITEMS: usize> {
-    shared: Shared<K, V, ITEMS>,
+struct Pass<K: Key, V, const ITEMS: usize> {
+    shared: Shared<K::Register, V, ITEMS>,
     digit: Digit,
     order: Order<K>,
     flags: u32,
@@ -95,13 +95,13 @@ struct Pass<K, V, const ITEMS: usize> {
 
 impl<K: Key, V: Value, const ITEMS: usize> Pass<K, V, ITEMS> {
     #[inline(always)]
-    fn new(shared: Shared<K, V, ITEMS>, order: Order<K>, word: u32) -> Self {
+    fn new(shared: Shared<K::Register, V, ITEMS>, order: Order<K>, word: u32) -> Self {
         Self { shared, digit: Digit::new(word & 0xff, word >> 8 & 0xff), order, flags: word }
     }
 
     /// The thread's keys as ranks; all ones, which come last, beyond the array.
     #[inline(always)]
-    fn load_keys(&self, part: TilePart, array: In<K>) -> [K; ITEMS] {
+    fn load_keys(&self, part: TilePart, array: In<K>) -> [K::Register; ITEMS] {
         let is_ranked = self.flags & RANK == 0;
         let fill = if is_ranked { K::ONES } else { self.order.element(K::ONES) };
         let mut keys: [K; ITEMS] = part.load(array, fill);
@@ -112,7 +112,7 @@ impl<K: Key, V: Value, const ITEMS: usize> Pass<K, V, ITEMS> {
                 i += 1;
             }
         }
-        keys
+        keys.map(K::widened)
     }
 
     /// The first counter of this thread's warp.
@@ -133,7 +133,7 @@ impl<K: Key, V: Value, const ITEMS: usize> Pass<K, V, ITEMS> {
 
     /// Counts the digits of each warp's keys.
     #[inline(always)]
-    unsafe fn count(&self, keys: &[K; ITEMS]) {
+    unsafe fn count(&self, keys: &[K::Register; ITEMS]) {
         let mut i = 0;
         while i < ITEMS {
             // SAFETY: a digit is below DIGITS.
@@ -178,7 +178,7 @@ impl<K: Key, V: Value, const ITEMS: usize> Pass<K, V, ITEMS> {
     /// Each key's rank is known a step later than its counter moves on, so that the next key's
     /// ballots fill the wait.
     #[inline(always)]
-    unsafe fn rank(&self, keys: &[K; ITEMS]) -> Packed<ITEMS, 2> {
+    unsafe fn rank(&self, keys: &[K::Register; ITEMS]) -> Packed<ITEMS, 2> {
         let Shared { counters, keys: sorted, .. } = self.shared;
         let lane = warp::lane_id();
         let up_to_me = warp::lanes_below() | 1 << lane;
@@ -204,7 +204,7 @@ impl<K: Key, V: Value, const ITEMS: usize> Pass<K, V, ITEMS> {
                     let j = i - 1;
                     let begin = warp::shuffle(warp::FULL, before[j], leaders[j]);
                     let rank = begin + among[j] - 1;
-                    if !Shared::<K, V, ITEMS>::OVER_COUNTERS {
+                    if !Shared::<K::Register, V, ITEMS>::OVER_COUNTERS {
                         sorted.store(rank, keys[j]);
                     }
                     ranks.set(j, rank);
@@ -217,12 +217,23 @@ impl<K: Key, V: Value, const ITEMS: usize> Pass<K, V, ITEMS> {
 
     /// Puts the keys at their ranks in shared memory.
     #[inline(always)]
-    unsafe fn place(&self, keys: &[K; ITEMS], ranks: &Packed<ITEMS, 2>) {
+    unsafe fn place(&self, keys: &[K::Register; ITEMS], ranks: &Packed<ITEMS, 2>) {
         let mut i = 0;
         while i < ITEMS {
             // SAFETY: ranks are below the tile's length, each once.
             unsafe { self.shared.keys.store(ranks.get(i), keys[i]) };
             i += 1;
+        }
+    }
+
+    /// The address of the sorted tile's key i of this thread, from a digit's target.
+    #[inline(always)]
+    fn address(target: u64, i: usize) -> u64 {
+        let me = thread::thread_idx_x();
+        match size_of::<K>() {
+            // Two additions: a place that is an offset, too, stays in a register, and ptxas spills for sm_120.
+            1 => target.wrapping_add(me as u64).wrapping_add(i as u64 * BLOCK as u64),
+            size => target.wrapping_add((me + i as u32 * BLOCK) as u64 * size as u64),
         }
     }
 
@@ -245,10 +256,12 @@ impl<K: Key, V: Value, const ITEMS: usize> Pass<K, V, ITEMS> {
                 let digit = self.digit.of(key);
                 digits.set(i, digit);
                 let target = self.shared.targets.load(digit);
-                let key = if AS_ELEMENTS { self.order.element(key) } else { key };
+                let key = match AS_ELEMENTS {
+                    true => self.order.element(K::narrowed(key)),
+                    false => K::narrowed(key),
+                };
                 if j < valid {
-                    let address = target.wrapping_add(j as u64 * size_of::<K>() as u64);
-                    global::store(output.held(address), key);
+                    global::store(output.held(Self::address(target, i)), key);
                 }
             }
             i += 1;
@@ -282,9 +295,15 @@ impl<K: Key, V: Value, const ITEMS: usize> Pass<K, V, ITEMS> {
 /// # Safety
 /// The arrays are as [`Arrays`] says; `histogram` is that of the digit, `status` has 256 words for each block.
 /// `control` is as [`Tickets::take`] asks.
-#[kernel(block = BLOCK, carve = |carver| Shared::<K, V, ITEMS>::new(carver), instances(
+#[kernel(block = BLOCK, carve = |carver| Shared::<<K as Key>::Register, V, ITEMS>::new(carver), instances(
+    keys_u8: <(), u8, 22>, resident = 3;
+    keys_u16: <(), u16, 22>, resident = 3;
     keys_u32: <(), u32, 22>, resident = 3;
     keys_u64: <(), u64, 11>, resident = 3;
+    pairs_u8_u32: <u32, u8, 19>, resident = 2;
+    pairs_u8_u64: <u64, u8, 14>, resident = 2;
+    pairs_u16_u32: <u32, u16, 23>, resident = 2;
+    pairs_u16_u64: <u64, u16, 15>, resident = 2;
     pairs_u32_u32: <u32, u32, 23>, resident = 2, spills = 16;
     pairs_u32_u64: <u64, u32, 15>, resident = 2;
     pairs_u64_u32: <u32, u64, 15>, resident = 2;
@@ -300,7 +319,7 @@ pub unsafe fn sort_by_digit<V: Value, K: Key, const ITEMS: usize>(
 ) {
     let Arrays { keys_in, keys_out, values_in, values_out, len } = arrays;
     let order = Order::new(parameters);
-    let shared = Shared::<K, V, ITEMS>::new(&mut Carver::new());
+    let shared = Shared::<K::Register, V, ITEMS>::new(&mut Carver::new());
     let pass = Pass::<K, V, ITEMS>::new(shared, order, word);
     let me = thread::thread_idx_x();
     let has_digit = me < DIGITS;
@@ -342,7 +361,7 @@ pub unsafe fn sort_by_digit<V: Value, K: Key, const ITEMS: usize>(
         // From here on digits are derived again: kept over the barriers, they would take a register for each key.
         let pass = Pass::<K, V, ITEMS>::new(shared, order, shared.word.load(0));
         let ranks = pass.rank(&keys);
-        if Shared::<K, V, ITEMS>::OVER_COUNTERS {
+        if Shared::<K::Register, V, ITEMS>::OVER_COUNTERS {
             thread::sync_threads();
             pass.place(&keys, &ranks);
         }

@@ -55,37 +55,39 @@ fn require_store(place: &Path) -> Result<(), String> {
         format!("it exists and is not a Zarr store of one raster ({reason}): remove it first")
     })?;
     let failed = |reason: std::io::Error| reason.to_string();
-    let is_array = array == place;
     for entry in std::fs::read_dir(place).map_err(failed)? {
         let entry = entry.map_err(failed)?.path();
-        let is_own = entry.file_name().is_some_and(|name| name == METADATA)
-            || match is_array {
-                true => is_chunk(&entry),
-                false => is_array_alone(&entry),
-            };
-        if !is_own {
-            let entry = entry.display();
+        let other = match is_own(&entry, array == place) {
+            true => None,
+            false => other_than_array(entry),
+        };
+        if let Some(other) = other {
+            let other = other.display();
             return Err(format!(
-                "it holds {entry}, which is no part of a raster's Zarr store: give another name, or move that away"
+                "it holds {other}, which is no part of a raster's Zarr store: give another name, or move that away"
             ));
         }
     }
     Ok(())
 }
 
-/// Whether a folder is an array that holds nothing but chunks.
-fn is_array_alone(folder: &Path) -> bool {
-    let is_array = json_of(folder).is_ok_and(|json| json["node_type"] == "array");
+/// Returns the entry of an array's folder that is neither metadata nor chunks, or the folder if it is no array.
+fn other_than_array(folder: PathBuf) -> Option<PathBuf> {
+    if !json_of(&folder).is_ok_and(|json| json["node_type"] == "array") {
+        return Some(folder);
+    }
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let mut others = entries.filter(|entry| entry.file_name() != METADATA);
-    is_array && others.all(|entry| is_chunk(&entry.path()))
+    entries.map(|entry| entry.path()).find(|entry| !is_own(entry, true))
 }
 
-/// Whether a name in an array's folder is one of chunks, or of a folder of chunks: c, c.0.1, 0.1 or 0.
-fn is_chunk(path: &Path) -> bool {
+/// Whether an entry is metadata, or in an array's folder chunks: c, c.0.1, 0.1 or 0. Unfinished files, which a killed
+/// program left, count as well.
+fn is_own(path: &Path, is_in_array: bool) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let numbers = name.strip_prefix('c').unwrap_or(&name);
-    numbers.bytes().all(|byte| byte == b'.' || byte.is_ascii_digit())
+    let is_chunk = numbers.bytes().all(|byte| byte == b'.' || byte.is_ascii_digit());
+    let is_unfinished = name.starts_with('.') && name.ends_with(".part");
+    name == METADATA || (is_in_array && is_chunk) || is_unfinished
 }
 
 /// The folder that a path means: links are followed.

@@ -164,7 +164,7 @@ const MAX_HALO: f64 = (1 << 28) as f64;
 
 /// Returns how far a tile reads at first for the nearest points alone. If points are spread evenly, a quarter of this
 /// circle around a cell in a corner holds as many points as are wanted, and two standard deviations more. The distance
-/// is at most the longer side of the points' bounds.
+/// is at most the longer side of the points' bounds, unless the grid lies beside these: then it reaches them.
 fn first_reach(most: u32, headers: &Headers, grid: &GridSpec) -> f64 {
     let Bounds { min_x, min_y, max_x, max_y } = headers.bounds;
     let (width, height) = (max_x - min_x, max_y - min_y);
@@ -173,7 +173,12 @@ fn first_reach(most: u32, headers: &Headers, grid: &GridSpec) -> f64 {
     let wanted = wanted + 2.0 * wanted.sqrt() + 1.0;
     let area_of_one = width * height / headers.points().max(1) as f64;
     let reach = 2.0 * (wanted * area_of_one / PI).sqrt();
-    reach.clamp(grid.cell_size, across).min(MAX_HALO * grid.cell_size)
+    let ground = grid.bounds();
+    let beside = f64::max(min_x - ground.max_x, ground.min_x - max_x)
+        .max(min_y - ground.max_y)
+        .max(ground.min_y - max_y);
+    let reach = reach.clamp(grid.cell_size, across).max(beside + grid.cell_size);
+    reach.min(MAX_HALO * grid.cell_size)
 }
 
 fn tell(report: &mut Report, args: &PlanArgs, (plan, reads): (&Plan, Reads), headers: &Headers) {

@@ -229,13 +229,16 @@ fn the_nearest_are_found_across_a_void() {
         assert!(in_tiles(&PROGRAM, folder, &plan, bins(has_bins), "cpu", &MERGE) > 8);
         assert!(is_same(folder, "plain.tif", "tiles.tif"), "{words:?}, bins: {has_bins}");
     }
-    // Fewer points than are wanted: all of them count everywhere.
+    // Fewer points than are wanted: all of them count everywhere, also on ground beside them.
     std::fs::write(folder.join("few.csv"), "x,y,z\n1,1,5\n300,2,6\n4,200,9\n").unwrap();
-    let words = ["few.csv", "--max-points", "9", "--resolution", "5"];
-    PROGRAM.succeeds(folder, &[&words[..], &["-o", "few.tif", "--device", "cpu"]].concat());
-    let plan = [&words[..], &["--tile-size", "16"]].concat();
-    in_tiles(&PROGRAM, folder, &plan, &[], "cpu", &MERGE);
-    assert!(is_same(folder, "few.tif", "tiles.tif"));
+    for bounds in ["--bounds=0,0,300,200", "--bounds=5000,-900,5200,-800"] {
+        let words = ["few.csv", "--max-points", "9", "--resolution", "5", bounds];
+        let run = ["-o", "few.tif", "--device", "cpu", "--overwrite"];
+        PROGRAM.succeeds(folder, &[&words[..], &run].concat());
+        let plan = [&words[..], &["--tile-size", "16"]].concat();
+        in_tiles(&PROGRAM, folder, &plan, &[], "cpu", &MERGE);
+        assert!(is_same(folder, "few.tif", "tiles.tif"), "{bounds}");
+    }
 }
 
 /// There are so many points that one run expands far ones in groups. The tiles have fewer cells, so they do not.

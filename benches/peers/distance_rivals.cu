@@ -140,7 +140,7 @@ static void pba(const Mask &mask) {
     auto restore = [&] { CHECK(cudaMemcpy(pbaTextures[0], input, pbaMemSize, cudaMemcpyDeviceToDevice)); };
     int bands[3] = {std::min(32, most), 32, 2};
     auto work = [&] { pba2DCompute(bands[0], bands[1], bands[2]); };
-    const int largest[3] = {most, 128, 16};
+    const int largest[3] = {most, 512, 16};
     for (int phase = 0; phase < 3; phase++) {
         int best = bands[phase];
         float least = INFINITY;

@@ -17,7 +17,65 @@
 #include <thrust/tuple.h>
 #include "cukd/builder.h"
 #include "cukd/knn.h"
-#include "nearest_points.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#define CHECK(call)                                                                                  \
+    do {                                                                                             \
+        cudaError_t error = (call);                                                                  \
+        if (error != cudaSuccess) {                                                                  \
+            fprintf(stderr, "%s: %s\n", #call, cudaGetErrorString(error));                           \
+            exit(1);                                                                                 \
+        }                                                                                            \
+    } while (0)
+
+// Points as benches/src/quadtree_bench.rs makes them.
+static uint64_t mix(uint64_t i) {
+    uint64_t x = (i + 1) * 0x9e3779b97f4a7c15ull;
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull;
+    x = (x ^ x >> 27) * 0x94d049bb133111ebull;
+    return x ^ x >> 31;
+}
+
+static float unit(uint64_t i, int axis, uint64_t seed) {
+    return float(mix(i * 2 + axis + (seed << 40)) >> 40) / float(1u << 24);
+}
+
+static std::vector<float2> points_of(const std::string &kind, size_t count, uint64_t seed) {
+    std::vector<float2> points(count);
+    for (size_t i = 0; i < count; i++) {
+        float along[2] = {unit(i, 0, seed), unit(i, 1, seed)};
+        if (kind == "clustered") {
+            for (int axis = 0; axis < 2; axis++) {
+                float offset = 2 * along[axis] - 1, width = 0.1f * float(i % 64 + 1) / 64;
+                float place = unit(i % 64, axis, seed + 100) + width * offset * offset * offset;
+                along[axis] = std::min(std::max(place, 0.0f), 1.0f);
+            }
+        } else if (kind == "lines") {
+            float line = std::floor(along[1] * 100), within = along[1] * 1e4f;
+            along[1] = (line + 0.5f) / 100 + (within - std::floor(within)) * 1e-4f;
+        }
+        points[i] = make_float2(along[0], along[1]);
+    }
+    return points;
+}
+
+static std::vector<float2> cells_of(size_t side) {
+    std::vector<float2> cells(side * side);
+    for (size_t i = 0; i < cells.size(); i++) {
+        size_t patch = i / 32, cell = i % 32, square = patch / 50, in = patch % 50;
+        size_t column = (square % (side / 40) * 5 + in % 5) * 8 + cell % 8;
+        size_t row = (square / (side / 40) * 10 + in / 5) * 4 + cell / 8;
+        cells[i] = make_float2((float(column) + 0.5f) / side, (float(row) + 0.5f) / side);
+    }
+    return cells;
+}
 
 using Box = cuBQL::box_t<float, 2>;
 using Vector = cuBQL::vec_t<float, 2>;
@@ -73,6 +131,49 @@ __global__ void search_kd(const Numbered *tree, int points, const float2 *querie
     }
 }
 
+template <class Work, class Undo>
+static void row(const char *library, const std::string &name, size_t points, size_t queries, Work work, Undo undo) {
+    std::vector<float> times;
+    cudaEvent_t begin, end;
+    CHECK(cudaEventCreate(&begin));
+    CHECK(cudaEventCreate(&end));
+    for (int run = 0; run < 6; run++) {
+        CHECK(cudaEventRecord(begin));
+        work();
+        CHECK(cudaEventRecord(end));
+        CHECK(cudaEventSynchronize(end));
+        float ms;
+        CHECK(cudaEventElapsedTime(&ms, begin, end));
+        if (run > 0) times.push_back(ms);
+        if (run < 5) undo();
+    }
+    CHECK(cudaGetLastError());
+    std::sort(times.begin(), times.end());
+    printf("%s\t%s\t%zu\t%zu\t%.4f\t%.4f\t%.4f\n", library, name.c_str(), points, queries, times[2], times[0], times[4]);
+    fflush(stdout);
+}
+
+// The distances of a sample of queries are those of brute force.
+static void check(const char *library, const std::vector<float2> &points, const std::vector<float2> &queries, const float *distances, int k) {
+    std::vector<float> all(points.size()), found(k);
+    for (size_t s = 0; s < 8; s++) {
+        size_t query = s * (queries.size() / 8);
+        for (size_t i = 0; i < points.size(); i++) {
+            float dx = points[i].x - queries[query].x, dy = points[i].y - queries[query].y;
+            all[i] = dx * dx + dy * dy;
+        }
+        std::partial_sort(all.begin(), all.begin() + k, all.end());
+        CHECK(cudaMemcpy(found.data(), distances + query * k, 4 * k, cudaMemcpyDeviceToHost));
+        std::sort(found.begin(), found.end());
+        for (int i = 0; i < k; i++) {
+            if (std::fabs(found[i] - std::sqrt(all[i])) > 1e-6f) {
+                fprintf(stderr, "%s: query %zu, neighbour %d is %g away, not %g\n", library, query, i, found[i], std::sqrt(all[i]));
+                exit(1);
+            }
+        }
+    }
+}
+
 int main() {
     const size_t count = 10'000'000, side = 5000;
     auto cells = cells_of(side);
@@ -96,11 +197,6 @@ int main() {
         auto name = [&](const char *what) { return "nearest_" + kind + "_" + what; };
         auto nothing = [] {};
         auto blocks = [](size_t queries) { return int((queries + 127) / 128); };
-        auto of_eight = [&](size_t query) {
-            std::vector<float> found(8);
-            CHECK(cudaMemcpy(found.data(), distances + query * 8, 8 * 4, cudaMemcpyDeviceToHost));
-            return found;
-        };
 
         auto *vectors = reinterpret_cast<Vector *>(device_points);
         Bvh bvh;
@@ -118,7 +214,7 @@ int main() {
         std::integral_constant<int, 8> eight;
         std::integral_constant<int, 12> twelve;
         bvh_rows(eight, "others", device_others, count);
-        check("cubql", points, others, 8, of_eight);
+        check("cubql", points, others, distances, 8);
         bvh_rows(eight, "cells_8", device_cells, cells.size());
         bvh_rows(twelve, "cells_12", device_cells, cells.size());
         cuBQL::cuda::free(bvh);
@@ -134,7 +230,7 @@ int main() {
             }, nothing);
         };
         kd_rows(eight, "others", device_others, count);
-        check("cudakdtree", points, others, 8, of_eight);
+        check("cudakdtree", points, others, distances, 8);
         kd_rows(eight, "cells_8", device_cells, cells.size());
         kd_rows(twelve, "cells_12", device_cells, cells.size());
     }

@@ -87,6 +87,9 @@ def distances():
 
 
 def rasters():
+    # NumPy 2.5 took this name away, and numba's code for the card asks for it.
+    if not hasattr(np, "row_stack"):
+        np.row_stack = np.vstack
     try:
         import xarray
         import xrspatial

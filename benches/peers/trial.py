@@ -4,7 +4,7 @@
 
 Needs the release builds of the programs (cargo build --release --bins), and takes what it finds of
 the rivals: startinpy, scipy, edt, opencv-python-headless, laspy, lazrs, numpy, whitebox-workflows (PyPI);
-gdal_grid (Debian's gdal-bin). Program and rival run in
+gdal_grid, gdal_proximity, gdaldem and gdal_contour (Debian's gdal-bin). Program and rival run in
 turn, N pairs; of each the median of the processor time (user and system), of the wall time, and of the
 largest memory is printed. A rival that is not there is named and passed over.
 
@@ -380,6 +380,36 @@ def proximity(args, bin_at, cwd):
     alternate("The land mask's north-west, 4096^2, GeoTIFF to GeoTIFF", contenders, cwd, args.pairs)
 
 
+def derivatives(args, bin_at, cwd):
+    """Slopes, hillshades and contour lines of a smooth DEM with noise, from GeoTIFF."""
+    side = 8192
+    if not have("numpy") or not shutil.which("gdaldem"):
+        return
+    run(script(f"""
+        import numpy
+        x, y = numpy.arange({side}), numpy.arange({side})[:, None]
+        dem = 40 * numpy.sin(x / 300) + 25 * numpy.cos(y / 170) + numpy.random.default_rng(3).random(({side}, {side})) / 50
+        dem.astype("f4").tofile("dem.raw")
+    """), cwd)
+    with open(f"{cwd}/dem.vrt", "w") as vrt:
+        vrt.write(f"""<VRTDataset rasterXSize="{side}" rasterYSize="{side}"><GeoTransform>0,1,0,{side},0,-1</GeoTransform>
+            <VRTRasterBand dataType="Float32" band="1" subClass="VRTRawRasterBand">
+            <SourceFilename relativeToVRT="1">dem.raw</SourceFilename></VRTRasterBand></VRTDataset>""")
+    run(["gdal_translate", "-q", "-co", "TILED=YES", "dem.vrt", "ground.tif"], cwd)
+    ours = [f"{bin_at}/terrain", "ground.tif", "--device", "cpu", "--overwrite", "--compress", "none"]
+    for product in ["slope", "hillshade"]:
+        contenders = {
+            f"terrain --{product}": ours + [f"--{product}", "ours.tif"],
+            f"gdaldem {product}": ["gdaldem", product, "-q", "ground.tif", "gdal.tif"],
+        }
+        alternate(f"A DEM's {product}, {side}^2, GeoTIFF to GeoTIFF, not packed", contenders, cwd, args.pairs)
+    contenders = {
+        "terrain --contours": ours[:-2] + ["--contours", "ours.fgb", "--contour-interval", "5"],
+        "gdal_contour": ["gdal_contour", "-q", "-i", "5", "-a", "height", "-f", "FlatGeobuf", "ground.tif", "gdal.fgb"],
+    }
+    alternate(f"A DEM's contour lines, {side}^2, GeoTIFF to FlatGeobuf", contenders, cwd, args.pairs)
+
+
 def write_vrt(cwd):
     """points.csv as GDAL reads it."""
     with open(f"{cwd}/points.vrt", "w") as vrt:
@@ -452,14 +482,14 @@ def main():
     parser.add_argument("--pairs", type=int, default=3)
     parser.add_argument("--points", type=int, default=1_000_000)
     parser.add_argument("--only", choices=["terrain", "large", "planes", "accuracy", "distances",
-                                           "proximity", "inverse_distance", "all_pairs"])
+                                           "proximity", "derivatives", "inverse_distance", "all_pairs"])
     args = parser.parse_args()
     bin_at = os.path.abspath(args.bin)
     soft, hard = resource.getrlimit(resource.RLIMIT_CORE)
     resource.setrlimit(resource.RLIMIT_CORE, (0, hard))
     work = args.work or tempfile.mkdtemp(prefix="trial-")
     os.makedirs(work, exist_ok=True)
-    for part in [terrain, accuracy, large, planes, distances, proximity, inverse_distance, all_pairs]:
+    for part in [terrain, accuracy, large, planes, distances, proximity, derivatives, inverse_distance, all_pairs]:
         if args.only in (None, part.__name__):
             part(args, bin_at, work)
     if not args.work:

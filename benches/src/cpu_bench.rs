@@ -8,8 +8,8 @@
 //! `cpu_bench nearest [POINTS [NEIGHBOURS [PATTERN]]]`: random points, and a grid of 5 cells for 2 points. With the
 //! pattern `clustered` the points lie in 64 heaps; with `scattered` the targets are as many random places.
 //!
-//! `cpu_bench globe [SITES [LEVEL]]`: the nearest site of each cell, of 50,000 random sites at level 9. kiddo searches in
-//! space for the centres of the cells, which are made within its time, as they are within ours.
+//! `cpu_bench globe [SITES [LEVEL]]`: the nearest site of each cell, of 50,000 random sites at level 9. kiddo searches for
+//! the centres of the cells in space. Both times have the centres in them.
 //!
 //! Each time is of 3 runs after a first one. The number of threads is rayon's (`RAYON_NUM_THREADS`).
 
@@ -153,7 +153,7 @@ fn globe(sites: u64, level: u32) -> Result<()> {
     let points = Points { x: &longitudes, y: &latitudes, values: &[] };
     let params = sphere_qtm::Params::new(level);
     let ours = || Ok(sphere_qtm::voronoi(&Device::Cpu, &points, &params)?);
-    let work = format!("globe_{}", level.get());
+    let work = format!("globe_{}_{sites}", level.get());
     timed(ours)?.print("cpu", &work, level.cell_count(), sites);
     let places: Vec<[f64; 3]> = (longitudes.iter().zip(&latitudes))
         .map(|(&longitude, &latitude)| vector(longitude, latitude))

@@ -56,9 +56,10 @@
 //!
 //! # Method
 //!
-//! Divide and conquer (Guibas and Stolfi 1985, doi:10.1145/282918.282923), which halves the longer side of the bounding
-//! box. Its time is O(n log n) wherever points lie: along lines, on one circle, in clusters. On a GPU (module `gpu`), a
-//! thread or a warp makes each star alone, from an index of the points.
+//! Divide and conquer (Guibas and Stolfi 1985, doi:10.1145/282918.282923) along Morton's curve. Its time is O(n log n)
+//! where points lie at few scales: along lines, on one circle, in clusters. Each further scale, at which a few points lie far from
+//! all others, takes at most O(n) more; there are at most 500. On a GPU (module `gpu`), a thread or a warp makes each star alone,
+//! from an index of the points.
 #![deny(missing_docs)]
 
 mod cell;
@@ -96,7 +97,8 @@ pub use walk::{Location, Walk};
 /// The result is the Delaunay triangulation as the [crate] defines it: it depends on the places of the points alone,
 /// not on their order.
 ///
-/// Cost: on the CPU O(n log n) time on all threads, wherever points lie, and 120 bytes a point while it runs. On a GPU
+/// Cost: on the CPU O(n log n) time on all threads where points lie at few scales (see [the crate](crate#method)), and 120
+/// bytes a point while it runs. On a GPU
 /// the cost of [`gpu::triangulate`], of the copies, and of [`gpu::DeviceTriangulation::to_host`] by one thread of the
 /// host.
 ///

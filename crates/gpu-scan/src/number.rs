@@ -13,7 +13,7 @@ use kernels_rs::primitives::reduce_by_key::RunKey;
 use kernels_rs::primitives::search::{bounds, sample};
 use kernels_rs::primitives::select::{Flagged, If, Runs, Unique, select};
 use kernels_rs::primitives::sort::{self, count_digits, sort_by_digit};
-use kernels_rs::primitives::top_k::{collect, count};
+use kernels_rs::primitives::top_k::{collect, count, sort_few};
 
 #[cfg(not(feature = "cuda"))]
 use bytemuck::Pod as Storable;
@@ -131,6 +131,7 @@ pub mod sealed {
         + sort_by_digit::Instance<u64>
         + count::Instance
         + collect::Instance
+        + sort_few::Instance
         + key_bits::Instance
         + RunKey
         + index_of_least::Instance

@@ -6,7 +6,7 @@
 //! 2. [`mod@collect`] copies the elements below that rank with their indices, then as many with that rank as are still
 //!    wanted, the first in the array. A look-back over both counts gives their places. This costs one more read.
 //!
-//! Sorting those k is another matter (module `sort`).
+//! Then [`mod@sort_few`] sorts them, if one block holds them; else the radix sort does (module `sort`).
 
 use device_std::atomic::Pair;
 use device_std::block::{BlockScan, LastBlock};
@@ -323,6 +323,10 @@ pub unsafe fn collect<K: Bits, const ROWS: usize>(
             }
         }
         thread::sync_threads();
+        // Of many elements nearly all warps have none of the first k.
+        if of_warp == 0 {
+            return;
+        }
         let mut before_row = add(shared.before.load(0), up_to_warp - of_warp);
         let mut row = 0;
         while row < ROWS {
@@ -345,6 +349,101 @@ pub unsafe fn collect<K: Bits, const ROWS: usize>(
                 i += 1;
             }
             row += 1;
+        }
+    }
+}
+
+/// Threads of a block of `sort_few`, and elements that it sorts.
+const HALF: usize = 512;
+/// The most elements that [`mod@sort_few`] sorts.
+pub const FEW: u64 = 2 * HALF as u64;
+
+/// The ranks and indices of a block of `sort_few`.
+#[derive(Clone, Copy)]
+struct Pairs {
+    ranks: SharedArray<u64>,
+    indices: SharedArray<u64>,
+}
+
+impl Pairs {
+    #[inline(always)]
+    const fn new(carver: &mut Carver) -> Self {
+        Self { ranks: carver.array(FEW as u32), indices: carver.array(FEW as u32) }
+    }
+
+    /// Puts two pairs into an order: by rank, then by index.
+    #[inline(always)]
+    unsafe fn exchange(&self, low: u32, high: u32, rises: bool) {
+        // SAFETY: both are below FEW, and no other thread has them, by the caller's promise.
+        unsafe {
+            let a = (self.ranks.load(low), self.indices.load(low));
+            let b = (self.ranks.load(high), self.indices.load(high));
+            let is_before = b.0 < a.0 || (b.0 == a.0 && b.1 < a.1);
+            if is_before == rises {
+                self.ranks.store(low, b.0);
+                self.indices.store(low, b.1);
+                self.ranks.store(high, a.0);
+                self.indices.store(high, a.1);
+            }
+        }
+    }
+}
+
+/// Sorts few elements and their indices, in place: by rank, then by index. Grid: one block.
+///
+/// A bitonic network (Batcher 1968, doi:10.1145/1468075.1468121) over as many elements as the next power of two. Those beyond
+/// the array come last.
+///
+/// # Safety
+/// `keys` and `indices` have `len` elements, at most [`FEW`], and are apart. No two indices are equal. `parameters` are
+/// those of an [`Order`].
+#[kernel(
+    block = HALF,
+    carve = |carver| Pairs::new(carver),
+    instances(u8: <u8>; u16: <u16>; u32: <u32>; u64: <u64>)
+)]
+pub unsafe fn sort_few<K: Bits>(
+    keys: Out<'_, K>,
+    indices: Out<'_, u64>,
+    len: u32,
+    parameters: [u64; 4],
+) {
+    let order = Order::<K>::new(parameters);
+    let pairs = Pairs::new(&mut Carver::new());
+    let me = thread::thread_idx_x();
+    let own = [me, me + HALF as u32];
+    // SAFETY: the whole block comes to each barrier; each thread has two places of its own between two of them.
+    unsafe {
+        let mut i = 0;
+        while i < 2 {
+            let is_in = own[i] < len;
+            let rank = if is_in { order.rank(keys.get(own[i])).to_bits64() } else { u64::MAX };
+            pairs.ranks.store(own[i], rank);
+            pairs.indices.store(own[i], if is_in { indices.get(own[i]) } else { u64::MAX });
+            i += 1;
+        }
+        thread::sync_threads();
+        let all = len.next_power_of_two();
+        let mut run = 2;
+        while run <= all {
+            let mut step = run / 2;
+            while step > 0 {
+                let low = 2 * me - (me & (step - 1));
+                if low < all {
+                    pairs.exchange(low, low + step, low & run == 0);
+                }
+                thread::sync_threads();
+                step /= 2;
+            }
+            run *= 2;
+        }
+        let mut i = 0;
+        while i < 2 {
+            if own[i] < len {
+                keys.set(own[i], order.element(K::from_bits64(pairs.ranks.load(own[i]))));
+                indices.set(own[i], pairs.indices.load(own[i]));
+            }
+            i += 1;
         }
     }
 }

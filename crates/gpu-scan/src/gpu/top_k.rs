@@ -2,7 +2,7 @@
 
 use device_std::Out;
 use gpu_core::{Blocks, Slice, SliceMut};
-use kernels_rs::primitives::top_k::{self as kernels, Input, RADIX_BITS, collect, count};
+use kernels_rs::primitives::top_k::{self as kernels, Input, RADIX_BITS, collect, count, sort_few};
 
 use super::Workspace;
 use super::sort::{Call, Ends};
@@ -53,6 +53,11 @@ pub fn top_k<'a, K: Key>(
     // SAFETY: the arrays are as long as stated and apart.
     unsafe {
         enqueue_collection(workspace, input, (top, indices, k as u64), blocks)?;
+        if k as u64 <= kernels::FEW {
+            let arguments = sort_few::Args { keys: top, indices, len: k as u32, parameters };
+            let kernel = <K::Bits as sort_few::Instance>::KERNEL;
+            return Ok(workspace.gpu().enqueue(kernel, Blocks::x(1), arguments)?);
+        }
         let sort = Call::by_rank::<K>(parameters, k);
         sort.enqueue_pairs(workspace, Ends::in_place(top), Ends::in_place(indices))
     }

@@ -307,7 +307,7 @@ fn the_first_k() {
         let few: Vec<i64> = (0..n as u64).map(|i| (random(i) % 5) as i64 - 2).collect();
         let nan = |i: u64| if random(i).is_multiple_of(3) { f32::NAN } else { random(i) as f32 };
         let floats: Vec<f32> = (0..n as u64).map(nan).collect();
-        for k in [0, 1, 32, 1000, n / 2, n] {
+        for k in [0, 1, 32, 1000, 1024, 1025, n / 2, n] {
             let k = k.min(n);
             for how in [TopK::least(), TopK::greatest()] {
                 check_top((&gpu, &mut w), how, &words, k, |x| i128::from(*x));

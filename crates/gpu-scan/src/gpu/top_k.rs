@@ -17,7 +17,7 @@ const RESIDENT: u32 = 4;
 /// Writes the first k elements of an order to `top`, in that order, and their indices to `indices`. k is the length of
 /// `top`. Among equal elements, it takes the lowest indices. NaN comes last in both orders.
 ///
-/// Cost: one read of the keys for each 11 bits of them and one more, and a sort of k elements.
+/// Cost: one read of the keys for each 11 bits of them and one more, and a sort of k elements, by one block up to 1024.
 ///
 /// Example: see [`cpu::top_k`](crate::cpu::top_k()), called in [this form](crate::gpu#examples).
 ///

@@ -7,4 +7,5 @@ pub mod hilbert;
 pub mod keys;
 pub mod morton;
 pub mod place;
+pub mod side;
 pub mod sphere;

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use robust::{Coord, orient2d};
+
 use crate::host_memory;
 use crate::parallel;
 use crate::{Error, Result};
@@ -140,9 +142,21 @@ impl Edge {
     fn column(&self, x: &[f64], y: f64) -> usize {
         let ([ax, ay], [bx, by]) = (self.low, self.high);
         let crossing = ax + (y - ay) / (by - ay) * (bx - ax);
-        // Rounding must not carry the crossing beyond the edge.
-        let crossing = crossing.max(ax.min(bx)).min(ax.max(bx));
-        x.partition_point(|&x| x < crossing)
+        let is_west = |x: f64| {
+            let [low, high] = [self.low, self.high].map(|[x, y]| Coord { x, y });
+            let side = orient2d(low, high, Coord { x, y });
+            // Coordinates beyond 1e150 have no products.
+            if side.is_nan() { x < crossing } else { side > 0.0 }
+        };
+        // Rounding may have carried the crossing beyond a centre or two.
+        let mut column = x.partition_point(|&x| x < crossing);
+        while column < x.len() && is_west(x[column]) {
+            column += 1;
+        }
+        while column > 0 && !is_west(x[column - 1]) {
+            column -= 1;
+        }
+        column
     }
 }
 
@@ -161,6 +175,16 @@ mod tests {
 
     fn rect(west: f64, south: f64, east: f64, north: f64) -> Vec<[f64; 2]> {
         vec![[west, south], [east, south], [east, north], [west, north], [west, south]]
+    }
+
+    #[test]
+    fn a_centre_beside_an_edge_is_on_the_side_where_it_is() {
+        // By their exact values the first centre lies east of its edge, and the second west of it, within an ulp.
+        let triangle = |a, b, c| vec![vec![a, b, c]];
+        let outside = triangle([0.5, 0.9], [0.7, 0.3], [5.0, -5.0]);
+        let inside = triangle([0.2, 0.1], [0.6, 0.5], [5.0, 5.0]);
+        assert_eq!(cells_within(&[0.6], &[0.6], &[outside]).unwrap(), [0]);
+        assert_eq!(cells_within(&[0.3], &[0.2], &[inside]).unwrap(), [1]);
     }
 
     #[test]

@@ -11,8 +11,7 @@ use crate::{Error, Result};
 ///
 /// A point on an edge belongs to one side of the edge. An edge counts for points to the west of it whose y is at least
 /// its lower end's and below its upper end's. So if polygons share an edge, exactly one of them holds a point on it.
-/// This also holds for points so near to an edge that rounding decides their side, since the edge's direction does not
-/// change its crossings.
+/// Sides are exact: no rounding decides.
 ///
 /// Where two rings of a polygon overlap, they cancel each other. If parts may overlap or holes may lie outside, as in
 /// files, make a polygon of each ring, and combine the lists, as `point_quadtree` does.
@@ -33,7 +32,7 @@ use crate::{Error, Result};
 pub struct Polygons {
     /// The bounds of each polygon.
     pub(crate) bounds: Vec<Bounds>,
-    /// x and y of both ends of each edge, the lower end first: rounding is then the same in all polygons that share it.
+    /// x and y of both ends of each edge, the lower end first.
     pub(crate) edges: Vec<[f64; 4]>,
     /// The first edge of each, and the number of all.
     pub(crate) offsets: Vec<u64>,

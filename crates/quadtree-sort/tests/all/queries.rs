@@ -393,6 +393,20 @@ fn of_triangles_that_share_edges_each_point_beside_an_edge_is_in_one() {
     }
 }
 
+#[test]
+fn a_point_beside_an_edge_is_on_the_side_where_it_is() {
+    // The exact values of these decimals lie within an ulp of the first triangle's edge and of the second's.
+    let triangles = [[[0.5, 0.9], [0.7, 0.3], [5.0, -5.0]], [[0.2, 0.1], [0.6, 0.5], [5.0, 5.0]]];
+    let cloud = Cloud::of([(0.6, 0.6, 0.0), (0.3, 0.2, 0.0), (4.0, -3.0, 0.0)]);
+    let mut polygons = Polygons::new();
+    triangles.iter().for_each(|&ring| polygons.push([ring]).unwrap());
+    for mut tree in trees(&cloud) {
+        let lists = tree.list_in(Regions::Polygons(&polygons));
+        assert!(!lists.of(0).contains(&0), "outside");
+        assert_eq!(lists.of(1), [1]);
+    }
+}
+
 /// Whether a cell has a place; those of the last column and row have the root's edges.
 fn cell_has(tree: &Quadtree, cell: Bounds, x: f64, y: f64) -> bool {
     let root = tree.bounds();

@@ -15,6 +15,7 @@ use super::walk::{Path, Team, Visit, Visitor, Warp, WarpPath, walk};
 use crate::quadtree::node::Words;
 use crate::spatial::frame::Frame;
 use crate::spatial::place::Place;
+use crate::spatial::side::is_left;
 
 /// The points of a tree.
 #[arguments]
@@ -46,7 +47,7 @@ pub enum Relation {
 pub struct Shapes<'a> {
     /// The numbers of each region, as many as its [`Kind`] says.
     pub numbers: In<'a, f64>,
-    /// For polygons: x and y of both ends of each edge. Not read for others.
+    /// For polygons: x and y of both ends of each edge, the lower end first. Not read for others.
     pub edges: In<'a, [f64; 4]>,
     /// For polygons: the first edge of each, and the end. Not read for others.
     pub offsets: In<'a, u64>,
@@ -225,7 +226,7 @@ impl Region for Disc {
 pub struct Polygon<'a> {
     frame: Frame,
     window: Window,
-    /// x and y of both ends of each edge; the edges of a ring close it.
+    /// x and y of both ends of each edge, the lower end first; the edges of a ring close it.
     edges: In<'a, [f64; 4]>,
     count: u64,
 }
@@ -277,10 +278,8 @@ impl Region for Polygon<'_> {
         let (mut inside, mut i) = (false, 0);
         while i < self.count {
             let [ax, ay, bx, by] = self.edge(i);
-            if (ay > y) != (by > y) {
-                let at = ax + (y - ay) / (by - ay) * (bx - ax);
-                // Rounding must not carry the crossing beyond the edge.
-                inside ^= x < at.max(ax.min(bx)).min(ax.max(bx));
+            if ay <= y && y < by {
+                inside ^= is_left([ax, ay], [bx, by], [x, y]);
             }
             i += 1;
         }

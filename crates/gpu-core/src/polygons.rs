@@ -26,7 +26,7 @@ const INSIDE: u8 = 2;
 ///
 /// A centre on an edge belongs to one side of the edge. An edge counts for centres to the west of it whose y is at
 /// least its lower end's and below its upper end's, as in `quadtree_sort::Polygons`. So if two polygons share an edge,
-/// exactly one of them holds a centre on it.
+/// exactly one of them holds a centre on it. Sides are exact: no rounding decides.
 ///
 /// Takes a byte a cell, and 48 bytes an edge. The work is proportional to the cells that are held, the crossings of edges and rows, and 256 times
 /// the edges at most.

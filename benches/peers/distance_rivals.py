@@ -14,27 +14,15 @@ import time
 
 import numpy as np
 
+from masks import random_mask
+
 SIDE = int(sys.argv[1]) if len(sys.argv) > 1 else 4096
 THREADS = 2
 
 
-def random_mask(density):
-    """What is a site, by the mixing function of splitmix64."""
-    sites = np.empty(SIDE * SIDE, dtype=bool)
-    step = 1 << 24
-    with np.errstate(over="ignore"):
-        for start in range(0, sites.size, step):
-            z = np.arange(start, min(start + step, sites.size), dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-            z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-            z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-            z ^= z >> np.uint64(31)
-            sites[start : start + z.size] = (z >> np.uint64(32)) < int(density * 2**32)
-    return sites.reshape(SIDE, SIDE)
-
-
 def masks():
     for density, name in [(0.0001, "0.01%"), (0.01, "1%"), (0.25, "25%")]:
-        yield name, random_mask(density)
+        yield name, random_mask(SIDE, density)
     if len(sys.argv) > 2:
         archive = np.load(sys.argv[2])
         yield "land", np.ascontiguousarray(archive[archive.files[0]][:SIDE, :SIDE] != 0)

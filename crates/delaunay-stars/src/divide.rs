@@ -5,7 +5,7 @@
 //! halves, and merges them from the lower common tangent to the upper one. Two things differ:
 //!
 //! - Sites lie along Morton's curve, and are divided where it leaves one half of a cell, by x and by y in turn. Nothing is
-//!   sorted or selected on the way down. A merge visits few sites, as in halves across the longer side
+//!   sorted or selected on the way down. A merge visits few sites, as it does in halves across the longer side
 //!   (Dwyer 1987, "A faster divide-and-conquer algorithm for constructing Delaunay triangulations",
 //!   doi:10.1007/BF01840356).
 //! - Predicates are exact and never tie ([`Predicates::is_inside`]). So the triangulation does not depend on how sites are

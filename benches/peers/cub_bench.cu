@@ -75,6 +75,7 @@ using Maximum = cub::Max;
 #if CUB_VERSION >= 300500
 #include <cub/device/device_segmented_scan.cuh>
 #include <cub/device/device_topk.cuh>
+#include <cub/device/device_batched_topk.cuh>
 #include <cuda/execution>
 #include <cuda/iterator>
 #endif
@@ -663,6 +664,35 @@ void top_k(const Bench& b) {
                                      cuda::counting_iterator<uint64_t>{0}, indices.get(), b.n, K, how);
   });
 }
+
+struct SegmentLength {
+  int n;
+  __device__ int operator()(int s) const { return min(SEGMENT, n - s * SEGMENT); }
+};
+
+// The greatest of each segment and their indices within it, in no order and, of equal ones, any.
+template <int K>
+void segmented_top_k(const Bench& b) {
+  const int segments = (b.n + SEGMENT - 1) / SEGMENT;
+  const auto in = b.random<uint32_t>();
+  const auto keys = allocate<uint32_t>(size_t{K} * segments);
+  const auto indices = allocate<uint32_t>(size_t{K} * segments);
+  const auto lengths = generate<int>(segments, SegmentLength{b.n}, b.stream);
+  const auto each = [](auto* start, int length) {
+    return cuda::make_strided_iterator(cuda::make_counting_iterator(start), length);
+  };
+  const auto requirements =
+      cuda::execution::require(cuda::execution::determinism::not_guaranteed, cuda::execution::tie_break::unspecified,
+                               cuda::execution::output_ordering::unsorted);
+  const auto how = cuda::std::execution::env{cuda::stream_ref{b.stream}, requirements};
+  const auto sizes = cuda::args::deferred_sequence{lengths.get(), cuda::args::bounds<1, SEGMENT>()};
+  b.time_cub([&](void* temporary, size_t& bytes) {
+    return cub::DeviceBatchedTopK::MaxPairs(
+        temporary, bytes, each(in.get(), SEGMENT), each(keys.get(), K),
+        cuda::make_constant_iterator(cuda::make_counting_iterator(uint32_t{0})), each(indices.get(), K), sizes,
+        cuda::args::constant<K>{}, cuda::args::immediate{int64_t{segments}}, how);
+  });
+}
 #endif
 
 // ---- The cases ----------------------------------------------------------------------------------
@@ -729,6 +759,7 @@ const Case CASES[] = {
 #if CUB_VERSION >= 300500
     {"segmented_scan_inclusive_sum_u32", ALL, segmented_scan},
     {"top_k_u32_1000", ALL, top_k<1000>},
+    {"segmented_top_k_u32_10", ALL, segmented_top_k<10>},
 #endif
 };
 

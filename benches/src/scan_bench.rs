@@ -36,6 +36,7 @@ fn main() -> Result<()> {
         bench.segments(n)?;
         bench.segmented_scans(n)?;
         bench.top_k(n)?;
+        bench.segmented_top_k(n)?;
         bench.sorts(n)?;
         bench.histograms(n)?;
         bench.sorted_arrays(n)?;
@@ -247,6 +248,21 @@ impl Bench {
         let keys = self.random::<u32>(n)?;
         let (mut top, mut indices) = (self.gpu.zeroed::<u32>(1000)?, self.gpu.zeroed::<u64>(1000)?);
         self.row(name, n, |w| gpu::top_k(w, TopK::greatest(), &keys, &mut top, &mut indices))
+    }
+
+    /// The greatest of each segment, in order; the peer gives them in no order.
+    fn segmented_top_k(&mut self, n: usize) -> Result<()> {
+        let name = "segmented_top_k_u32_10";
+        if !self.wants(name) {
+            return Ok(());
+        }
+        let (offsets, keys) = (self.offsets(n)?, self.random::<u32>(n)?);
+        let len = 10 * (offsets.len() - 1);
+        let (mut top, mut indices) = (self.gpu.zeroed::<u32>(len)?, self.gpu.zeroed::<u64>(len)?);
+        let how = (TopK::greatest(), 10);
+        self.row(name, n, |w| {
+            gpu::segmented_top_k(w, how, &offsets, &keys, &mut top, &mut indices)
+        })
     }
 
     fn sorts(&mut self, n: usize) -> Result<()> {

@@ -15,7 +15,7 @@ pub mod flags;
 pub mod histogram;
 #[cfg(feature = "merge")]
 pub mod merge;
-#[cfg(any(feature = "segment_keys", feature = "segment_totals"))]
+#[cfg(any(feature = "segment_keys", feature = "segment_totals", feature = "top_k"))]
 pub mod offsets;
 pub mod operators;
 #[cfg(feature = "reduce")]

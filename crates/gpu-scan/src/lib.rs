@@ -5,7 +5,7 @@
 //! | reduce | [`reduce`](gpu::reduce) (sum, min, max), [`index_of_min`](gpu::index_of_min), [`index_of_max`](gpu::index_of_max), [`extent`](gpu::extent()), [`segmented_reduce`](gpu::segmented_reduce), [`reduce_by_key`](gpu::reduce_by_key) |
 //! | scan | [`scan`](gpu::scan) (sum, min, max, last valid; inclusive, exclusive, backward), [`scan_by_key`](gpu::scan_by_key), [`segmented_scan`](gpu::segmented_scan), [`scan_rows`](gpu::scan_rows), [`scan_columns`](gpu::scan_columns) |
 //! | select | [`select_if`](gpu::select_if), [`select_flagged`](gpu::select_flagged), [`unique`](gpu::unique), [`partition`](gpu::partition), [`partition_three`](gpu::partition_three), [`run_lengths`](gpu::run_lengths) |
-//! | sort | [`sort`](gpu::sort()), [`sort_pairs`](gpu::sort_pairs), [`argsort`](gpu::argsort), [`sort_with_indices`](gpu::sort_with_indices), [`segmented_sort`](gpu::segmented_sort), [`segmented_sort_pairs`](gpu::segmented_sort_pairs), [`top_k`](gpu::top_k) |
+//! | sort | [`sort`](gpu::sort()), [`sort_pairs`](gpu::sort_pairs), [`argsort`](gpu::argsort), [`sort_with_indices`](gpu::sort_with_indices), [`segmented_sort`](gpu::segmented_sort), [`segmented_sort_pairs`](gpu::segmented_sort_pairs), [`top_k`](gpu::top_k), [`segmented_top_k`](gpu::segmented_top_k) |
 //! | count | [`histogram`](gpu::histogram) (between given bounds), [`histogram_even`](gpu::histogram_even) |
 //! | sorted | [`lower_bound`](gpu::lower_bound), [`upper_bound`](gpu::upper_bound), [`merge_keys`](gpu::merge_keys), [`merge_pairs`](gpu::merge_pairs) |
 //! | move | [`fill`](gpu::fill), [`sequence`](gpu::sequence), [`gather`](gpu::gather), [`scatter`](gpu::scatter), [`transpose`](gpu::transpose), [`adjacent_difference`](gpu::adjacent_difference) |

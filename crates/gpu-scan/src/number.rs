@@ -13,7 +13,7 @@ use kernels_rs::primitives::reduce_by_key::RunKey;
 use kernels_rs::primitives::search::{bounds, sample};
 use kernels_rs::primitives::select::{Flagged, If, Runs, Unique, select};
 use kernels_rs::primitives::sort::{self, count_digits, sort_by_digit};
-use kernels_rs::primitives::top_k::{collect, count, sort_few};
+use kernels_rs::primitives::top_k::{collect, count, filter, finish, of_segments, threshold};
 
 #[cfg(not(feature = "cuda"))]
 use bytemuck::Pod as Storable;
@@ -131,7 +131,10 @@ pub mod sealed {
         + sort_by_digit::Instance<u64>
         + count::Instance
         + collect::Instance
-        + sort_few::Instance
+        + threshold::Instance
+        + filter::Instance
+        + finish::Instance
+        + of_segments::Instance
         + key_bits::Instance
         + RunKey
         + index_of_least::Instance

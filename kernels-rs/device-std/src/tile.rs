@@ -221,6 +221,12 @@ impl<T: Scalar, const ROWS: usize> Tile<T, ROWS> {
         queue.into_vector()
     }
 
+    /// Elements of the array.
+    #[inline(always)]
+    pub fn array_len(&self) -> u64 {
+        self.len
+    }
+
     /// How many elements of the vector that begins at element `first` are in the array.
     #[inline(always)]
     pub fn valid(&self, first: u64) -> u32 {

@@ -13,10 +13,10 @@
 //! So each element is read once and written once, by 16 bytes a thread. A thread touches its own vectors only: there is
 //! no exchange through shared memory. The PTX of level 80 copies past the registers.
 //!
-//! A segmented scan does the same with sums that begin again at a head. The kernels of `flags` mark heads in an array of
-//! one bit an element. Backward, the tile lies mirrored over the array, and its "head" is a segment's last element.
-//! Forward, where keys are as wide as elements, a thread reads the keys of its own vectors and finds the changes
-//! itself.
+//! A segmented scan does the same with sums that begin again at a head. While the elements are being copied, each warp
+//! finds the heads among its own by a search in the offsets, by a division by the rows' width, or, forward, in keys as
+//! wide as elements. For other keys the kernel of `flags` marks heads in an array of one bit an element. Backward, the
+//! tile lies mirrored over the array, and its "head" is a segment's last element.
 //!
 //! The order in which elements are combined is fixed: see `gpu-scan`'s documentation of it.
 
@@ -27,10 +27,13 @@ use device_std::{In, Out, arguments, kernel};
 
 use super::operators::{BACKWARD, EXCLUSIVE, Last, Least, Operator, Sum};
 
+mod heads;
 mod tile_scan;
 
+use heads::Borders;
+pub use heads::Cuts;
 pub use tile_scan::BLOCK;
-use tile_scan::{Borders, Scan, Shared};
+use tile_scan::{Scan, Shared};
 
 /// The input of a scan, and its output.
 #[arguments]
@@ -75,7 +78,8 @@ unsafe fn scan<T: Scalar, O: Operator<T>, const ROWS: usize, const SEGMENTED: bo
     Chain { control, status }: Chain,
 ) {
     let operator = O::new(parameters);
-    let shared = Shared::<T>::new(&mut Carver::new(), ROWS);
+    let cuts = matches!(borders, Borders::Cuts(_));
+    let shared = Shared::<T>::new(&mut Carver::new(), ROWS, cuts);
     let exclusive = mode & EXCLUSIVE != 0;
     let initial = operator.lift(initial);
     let scan = Scan::<T, O, ROWS, SEGMENTED> { operator, exclusive, initial, shared };
@@ -90,7 +94,7 @@ unsafe fn scan<T: Scalar, O: Operator<T>, const ROWS: usize, const SEGMENTED: bo
 ///
 /// # Safety
 /// The arguments are as [`Arrays`] and [`Chain`] say.
-#[kernel(block = BLOCK, carve = |carver| Shared::<T>::new(carver, ROWS), instances(
+#[kernel(block = BLOCK, carve = |carver| Shared::<T>::new(carver, ROWS, false), instances(
     sum_u8: <u8, Sum, 4>, resident = 4;
     sum_u16: <u16, Sum, 8>, resident = 4;
     sum_u32: <u32, Sum, 8>, resident = 5;
@@ -118,8 +122,8 @@ pub unsafe fn whole<T: Scalar, O: Operator<T>, const ROWS: usize>(
 /// A scan that begins again at each head. Grid: one block a tile.
 ///
 /// # Safety
-/// As for [`mod@whole`]; `heads` has a bit for each element, in whole words.
-#[kernel(block = BLOCK, carve = |carver| Shared::<T>::new(carver, ROWS), instances(
+/// As for [`mod@whole`]; the cuts are as [`Cuts`] says.
+#[kernel(block = BLOCK, carve = |carver| Shared::<T>::new(carver, ROWS, true), instances(
     sum_u8: <u8, Sum, 4>, resident = 2;
     sum_u16: <u16, Sum, 8>, resident = 3;
     sum_u32: <u32, Sum, 8>, resident = 4;
@@ -137,19 +141,19 @@ pub unsafe fn whole<T: Scalar, O: Operator<T>, const ROWS: usize>(
 ))]
 pub unsafe fn segmented<T: Scalar, O: Operator<T>, const ROWS: usize>(
     arrays: Arrays<'_, T>,
-    heads: In<'_, u32>,
+    cuts: Cuts<'_>,
     how: How<T>,
     chain: Chain<'_>,
 ) {
     // SAFETY: as for the whole array.
-    unsafe { scan::<T, O, ROWS, true>(arrays, Borders::Bits(heads), how, chain) }
+    unsafe { scan::<T, O, ROWS, true>(arrays, Borders::Cuts(cuts), how, chain) }
 }
 
 /// A forward scan that begins again where a key has other bits than the one before. Grid: one block a tile.
 ///
 /// # Safety
 /// As for [`mod@whole`]; `keys` has `len` elements, of the size of the others.
-#[kernel(block = BLOCK, carve = |carver| Shared::<T>::new(carver, ROWS), instances(
+#[kernel(block = BLOCK, carve = |carver| Shared::<T>::new(carver, ROWS, false), instances(
     sum_u8: <u8, Sum, 4>, resident = 2;
     sum_u16: <u16, Sum, 8>, resident = 2, spills = 8;
     sum_u32: <u32, Sum, 8>, resident = 4;

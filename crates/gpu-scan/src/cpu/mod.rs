@@ -34,8 +34,8 @@ pub use search::{lower_bound, upper_bound};
 pub use select::{partition, partition_three, select_flagged, select_if, unique};
 pub(crate) use sort::SortsBits;
 pub use sort::{
-    argsort, segmented_sort, segmented_sort_pairs, sort, sort_in_place, sort_pairs,
-    sort_pairs_in_place, top_k,
+    argsort, segmented_sort, segmented_sort_pairs, segmented_top_k, sort, sort_in_place,
+    sort_pairs, sort_pairs_in_place, top_k,
 };
 
 /// Elements that a core works on at a time.

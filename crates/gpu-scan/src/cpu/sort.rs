@@ -248,6 +248,42 @@ pub fn top_k<K: Key>(how: TopK, keys: &[K], k: usize) -> Result<(Vec<K>, Vec<u64
     Ok((indices.iter().map(|index| keys[*index as usize]).collect(), indices))
 }
 
+/// Returns the first k elements of each segment in order, and their indices in the array, segment after segment. Segment
+/// s is `offsets[s]..offsets[s + 1]`. If it has fewer elements, zeros follow, with indices of [`u64::MAX`]. Equal elements
+/// and NaN are treated as by [`top_k`].
+///
+/// ```
+/// use gpu_scan::{TopK, cpu};
+///
+/// // Two segments: three keys, and one.
+/// let offsets = [0, 3, 4];
+/// let (top, indices) = cpu::segmented_top_k((TopK::least(), 2), &offsets, &[9, 4, 7, 5])?;
+/// assert_eq!(top, [4, 7, 5, 0]);
+/// assert_eq!(indices, [1, 2, 3, u64::MAX]);
+/// # Ok::<(), gpu_scan::Error>(())
+/// ```
+///
+/// # Errors
+/// [`SegmentOffset`](crate::Error::SegmentOffset) unless offsets rise from 0 to the number of keys.
+pub fn segmented_top_k<K: Key>(
+    (how, k): (TopK, usize),
+    offsets: &[u64],
+    keys: &[K],
+) -> Result<(Vec<K>, Vec<u64>)> {
+    check_rising(offsets, keys.len())?;
+    let order = nan_last::<K>(how.direction);
+    let of_segment = |s: usize| {
+        let segment = offsets[s] as usize..offsets[s + 1] as usize;
+        let ranked = |i: usize| (order.rank(keys[i].bits()).to_bits64(), i as u64);
+        let mut indices = first_ranked(segment.map(ranked).collect(), k);
+        indices.resize(k, u64::MAX);
+        indices
+    };
+    let indices = map(offsets.len() - 1, 1, of_segment).concat();
+    let key = |index: &u64| keys.get(*index as usize).copied().unwrap_or(K::zeroed());
+    Ok((indices.iter().map(key).collect(), indices))
+}
+
 /// The indices of the first k of elements with their ranks, in order.
 fn first_ranked(mut ranked: Vec<(u64, u64)>, k: usize) -> Vec<u64> {
     if (1..ranked.len()).contains(&k) {

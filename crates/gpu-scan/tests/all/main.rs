@@ -35,4 +35,6 @@ mod sorted;
 #[cfg(feature = "cuda")]
 mod streams;
 #[cfg(feature = "cuda")]
+mod top_k;
+#[cfg(feature = "cuda")]
 mod types;

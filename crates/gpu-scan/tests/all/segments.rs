@@ -42,18 +42,20 @@ impl Shape {
 fn shapes() -> impl Strategy<Value = Shape> {
     let len = proptest::sample::select(LENGTHS.to_vec());
     let cuts = proptest::collection::vec(0f64..1.0, 0..40);
-    (len, 0..5u8, cuts, 0..4usize).prop_map(|(len, kind, cuts, start)| {
+    (len, 0..6u8, cuts, 0..4usize).prop_map(|(len, kind, cuts, start)| {
         let n = len as u64;
         let offsets = match kind {
-            // All singletons, one segment, one between empty ones, any with some empty.
+            // All singletons, one segment, one between empty ones, any with some empty, or many.
             0 => (0..=n).collect(),
             1 => vec![0, n],
             2 => vec![0, 0, 0, n, n, n],
             _ => {
                 let mut cuts: Vec<u64> =
                     cuts.iter().map(|c: &f64| (*c * (len + 1) as f64) as u64).collect();
-                if kind == 3 {
-                    cuts.extend_from_within(..);
+                match kind {
+                    3 => cuts.extend_from_within(..),
+                    4 => cuts = cuts.repeat(70),
+                    _ => {}
                 }
                 cuts.extend([0, n]);
                 cuts.sort();

@@ -1,4 +1,4 @@
-//! Sorts, and the first k, against std's stable sort, on the CPU and on the software device or, with
+//! Sorts against std's stable sort, on the CPU and on the software device or, with
 //! `TESSERA_DEVICE`, on another.
 
 use std::cmp::Reverse;
@@ -6,13 +6,13 @@ use std::cmp::Reverse;
 use crate::common::open;
 use gpu_core::Gpu;
 use gpu_scan::gpu::{self, Workspace};
-use gpu_scan::{Direction, Error, Key, Payload, Sort, TopK, cpu};
+use gpu_scan::{Error, Key, Payload, Sort, cpu};
 use proptest::prelude::*;
 
 /// Lengths around those of warps and tiles (384 threads x 11, 17 or 22 keys).
 const LENGTHS: [usize; 11] = [0, 1, 2, 31, 33, 4223, 4225, 6529, 8447, 8449, 30_000];
 
-fn random(i: u64) -> u64 {
+pub fn random(i: u64) -> u64 {
     let mut x = i.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -20,7 +20,7 @@ fn random(i: u64) -> u64 {
 }
 
 /// Compares bits, which tell NaNs and zeros apart.
-fn assert_same<T: Key>(found: &[T], expected: &[T], what: &str) {
+pub fn assert_same<T: Key>(found: &[T], expected: &[T], what: &str) {
     let (found, expected): (&[u8], &[u8]) =
         (bytemuck::cast_slice(found), bytemuck::cast_slice(expected));
     assert!(found == expected, "{what}");
@@ -295,59 +295,6 @@ fn check_segments<K: Key, V: Payload + Key>(
     assert_same(&pairs.0, &expected, "keys of pairs on the CPU");
     assert_same(&output.to_host().unwrap(), &expected, "keys of pairs");
     assert_same(&carried.to_host().unwrap(), &pairs.1, "values");
-}
-
-#[test]
-fn the_first_k() {
-    let (gpu, mut w) = open();
-    for n in [0, 1, 33, 4097, 20_000usize] {
-        let words: Vec<u32> = (0..n as u64).map(|i| random(i) as u32 >> (i % 20)).collect();
-        let bytes: Vec<u8> = words.iter().map(|word| *word as u8).collect();
-        let short_words: Vec<u16> = words.iter().map(|word| *word as u16).collect();
-        let few: Vec<i64> = (0..n as u64).map(|i| (random(i) % 5) as i64 - 2).collect();
-        let nan = |i: u64| if random(i).is_multiple_of(3) { f32::NAN } else { random(i) as f32 };
-        let floats: Vec<f32> = (0..n as u64).map(nan).collect();
-        for k in [0, 1, 32, 1000, 1024, 1025, n / 2, n] {
-            let k = k.min(n);
-            for how in [TopK::least(), TopK::greatest()] {
-                check_top((&gpu, &mut w), how, &words, k, |x| i128::from(*x));
-                check_top((&gpu, &mut w), how, &bytes, k, |x| i128::from(*x));
-                check_top((&gpu, &mut w), how, &short_words, k, |x| i128::from(*x));
-                check_top((&gpu, &mut w), how, &few, k, |x| i128::from(*x));
-                check_top((&gpu, &mut w), how, &floats, k, |x| {
-                    let rank = if x.is_nan() { 1 << 80 } else { *x as i128 };
-                    // NaN is last, whatever is first.
-                    if how == TopK::greatest() && x.is_nan() { -rank } else { rank }
-                });
-            }
-        }
-    }
-    let keys = gpu.zeroed::<u32>(4).unwrap();
-    let (mut top, mut at) = (gpu.zeroed::<u32>(5).unwrap(), gpu.zeroed::<u64>(5).unwrap());
-    let found = gpu::top_k(&mut w, TopK::least(), &keys, &mut top, &mut at);
-    assert_eq!(found, Err(crate::length("keys", 5, 4)));
-}
-
-fn check_top<K: Key>(
-    (gpu, w): (&Gpu, &mut Workspace),
-    how: TopK,
-    keys: &[K],
-    k: usize,
-    rank: impl Fn(&K) -> i128,
-) {
-    let mut order: Vec<u64> = (0..keys.len() as u64).collect();
-    let sign = if how.direction == Direction::Descending { -1 } else { 1 };
-    order.sort_by_key(|i| sign * rank(&keys[*i as usize]));
-    let expected: Vec<K> = order[..k].iter().map(|i| keys[*i as usize]).collect();
-    let what = format!("{k} of {}", keys.len());
-    let (top, at) = cpu::top_k(how, keys, k).unwrap();
-    assert_eq!(at, order[..k], "{what}");
-    assert_same(&top, &expected, &what);
-    let input = gpu.upload(keys).unwrap();
-    let (mut top, mut at) = (gpu.zeroed::<K>(k).unwrap(), gpu.zeroed::<u64>(k).unwrap());
-    gpu::top_k(w, how, &input, &mut top, &mut at).unwrap();
-    assert_eq!(at.to_host().unwrap(), order[..k], "{what}");
-    assert_same(&top.to_host().unwrap(), &expected, &what);
 }
 
 #[test]

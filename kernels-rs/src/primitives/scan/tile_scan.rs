@@ -3,12 +3,13 @@
 use device_std::atomic::Pair;
 use device_std::lookback::{Lookback, Ticket, Tickets};
 use device_std::scalar::Scalar;
-use device_std::shared::{Carver, Plain, SharedArray, wait_for_copies};
+use device_std::shared::{Carver, SharedArray, wait_for_copies};
 use device_std::tile::Tile;
 use device_std::vector::Vector;
-use device_std::{In, Out, thread, warp};
+use device_std::{Out, thread, warp};
 
 use super::Arrays;
+use super::heads::{Borders, Heads, Sought, words_of_warp};
 use crate::primitives::operators::{Operator, Partial};
 
 /// Threads of a block.
@@ -26,40 +27,22 @@ pub(super) struct Shared<T> {
     pub(super) tickets: Tickets,
     values: SharedArray<T>,
     closed: SharedArray<u32>,
+    heads: SharedArray<u32>,
 }
 
-impl<T: Plain> Shared<T> {
+impl<T: Scalar> Shared<T> {
+    /// With room for the heads, if there are `cuts`.
     #[inline(always)]
-    pub(super) const fn new(carver: &mut Carver, rows: usize) -> Self {
+    pub(super) const fn new(carver: &mut Carver, rows: usize, cuts: bool) -> Self {
+        let words = if cuts { words_of_warp::<T>(rows) * WARPS as u32 } else { 0 };
         Self {
             stash: carver.array((rows * BLOCK) as u32),
             prefix: carver.array(1),
             tickets: Tickets::new(carver),
             values: carver.array(WARPS as u32),
             closed: carver.array(WARPS as u32),
+            heads: carver.array(words),
         }
-    }
-}
-
-/// Where a scan begins again.
-#[derive(Clone, Copy)]
-pub(super) enum Borders<'a, T> {
-    /// Nowhere.
-    None,
-    /// Where a bit is set.
-    Bits(In<'a, u32>),
-    /// Where a key, of the elements' size, differs from the one before.
-    Keys(In<'a, T>),
-}
-
-/// The head bits of a thread's vectors, row after row.
-#[derive(Clone, Copy)]
-pub(super) struct Heads(pub(super) u64);
-
-impl Heads {
-    #[inline(always)]
-    pub(super) fn of_row<T: Scalar>(self, row: usize) -> u32 {
-        (self.0 >> (row * T::LANES)) as u32 & ((1 << T::LANES) - 1)
     }
 }
 
@@ -105,11 +88,8 @@ impl<T: Scalar, O: Operator<T>, const ROWS: usize, const SEGMENTED: bool>
         // its own vectors of the stash.
         unsafe {
             tile.stash(input, operator.lower(operator.identity()), stash);
-            let heads = match borders {
-                Borders::None => Heads(0),
-                Borders::Bits(bits) => self.load_heads(&tile, bits),
-                Borders::Keys(keys) => self.heads_of_keys(&tile, keys),
-            };
+            let sought = Sought { tile: &tile, backward, words: self.shared.heads };
+            let heads = sought.heads(borders);
             wait_for_copies();
             let (before, of_warp) = self.scan_warp(self.sums(&tile, heads), heads);
             let lookback = Lookback::new(status, ticket);
@@ -129,53 +109,6 @@ impl<T: Scalar, O: Operator<T>, const ROWS: usize, const SEGMENTED: bool>
             }
             tile.write_stashed(output, stash);
         }
-    }
-
-    /// The head bits of the thread's vectors.
-    #[inline(always)]
-    fn load_heads(&self, tile: &Tile<T, ROWS>, heads: In<u32>) -> Heads {
-        let mut all = 0;
-        let mut row = 0;
-        while row < ROWS {
-            let bits = tile.load_bits(heads, row);
-            all |= (bits as u64) << (row * T::LANES);
-            row += 1;
-        }
-        Heads(all)
-    }
-
-    /// The head bits for keys that lie as the elements do, forward: a head's key has other bits than the key before.
-    #[inline(always)]
-    unsafe fn heads_of_keys(&self, tile: &Tile<T, ROWS>, keys: In<T>) -> Heads {
-        let first = tile.element(0);
-        let mut all = 0;
-        // SAFETY: the whole warp is here, by the caller's promise.
-        unsafe {
-            let rows = tile.load(keys, self.operator.identity());
-            // The key before the warp's first.
-            let mut before = T::lane(rows[0], 0);
-            let has_before = first > 0 && tile.valid(first) > 0;
-            if has_before && warp::lane_id() == 0 {
-                before = keys.get(first - 1);
-            }
-            let mut row = 0;
-            while row < ROWS {
-                let last = T::lane(rows[row], T::LANES - 1);
-                let below = warp::shuffle_up(warp::FULL, last, 1);
-                let mut previous = if warp::lane_id() == 0 { before } else { below };
-                let mut i = 0;
-                while i < T::LANES {
-                    let key = T::lane(rows[row], i);
-                    let is_head = key.to_bits64() != previous.to_bits64();
-                    all |= (is_head as u64) << (row * T::LANES + i);
-                    previous = key;
-                    i += 1;
-                }
-                before = warp::shuffle(warp::FULL, last, 31);
-                row += 1;
-            }
-        }
-        Heads(all | (first == 0) as u64)
     }
 
     /// The prefix of the thread's vector in a row, from the array's start or the last head.

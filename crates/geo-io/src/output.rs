@@ -13,11 +13,12 @@ use std::io::{BufWriter, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 use gpu_core::Cancelled;
-use gpu_core::files::{self, NoFolder, Unfinished};
+use gpu_core::files::{self, Complete, NoFolder, Unfinished};
 
 pub(crate) use gpu_core::files::folder_of;
 
 use crate::output::folder::PendingFolder;
+use crate::output::together::Nameless;
 use crate::points::ending;
 use crate::rasters::zarr::is_zarr;
 use crate::{Error, Result, raster_files};
@@ -235,24 +236,51 @@ impl Pending {
         &self.path
     }
 
-    /// Gives the complete file its name.
-    pub fn finish(mut self) -> Result<()> {
-        self.unfinished.flushed().map_err(|e| failed(&self.path, e))?;
-        together::finish(move || self.take_name())
+    /// Writes the file to the disk and gives it its name.
+    pub fn finish(self) -> Result<()> {
+        let Self { unfinished, place, path, existing } = self;
+        let file = unfinished.complete().map_err(|e| failed(&path, e))?;
+        together::finish(CompleteFile { file, place, path, existing, is_same: false })
+    }
+}
+
+/// A file that lacks nothing but its name.
+struct CompleteFile {
+    file: Complete,
+    place: PathBuf,
+    path: PathBuf,
+    existing: Existing,
+    /// Whether the file that has the name already has the same bytes.
+    is_same: bool,
+}
+
+impl Nameless for CompleteFile {
+    fn check(&mut self) -> Result<()> {
+        let (place, path) = (&self.place, || self.path.clone());
+        match self.existing {
+            Existing::Replace => {
+                files::require_replaceable(place).map_err(|e| failed(&self.path, e))
+            }
+            _ if !place.exists() => Ok(()),
+            Existing::Refuse => Err(Error::Exists { path: path() }),
+            Existing::KeepSame => {
+                let same = have_same_bytes(self.file.path(), place);
+                self.is_same = same.map_err(|e| failed(&self.path, e))?;
+                if self.is_same { Ok(()) } else { Err(Error::Differs { path: path() }) }
+            }
+        }
     }
 
-    fn take_name(self) -> Result<()> {
-        let Self { mut unfinished, place, path, existing } = self;
-        if existing == Existing::KeepSame && place.exists() {
-            let same = unfinished.flushed().and_then(|new| have_same_bytes(new, &place));
-            let same = same.map_err(|e| failed(&path, e))?;
-            return if same { Ok(()) } else { Err(Error::Differs { path }) };
+    fn take_name(self: Box<Self>) -> Result<()> {
+        let Self { file, place, path, existing, is_same } = *self;
+        if is_same {
+            return Ok(());
         }
         let may_replace = existing == Existing::Replace;
         let old = may_replace.then(|| replaced::hold(&place)).flatten();
-        let finished = unfinished.finish(may_replace);
+        let named = file.take_name(may_replace);
         replaced::let_go(old);
-        finished.map_err(|e| failed(&path, e))
+        named.map_err(|e| failed(&path, e))
     }
 }
 

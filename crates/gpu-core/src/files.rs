@@ -19,13 +19,13 @@
 use std::collections::hash_map::RandomState;
 use std::fs::{self, File, OpenOptions};
 use std::hash::{BuildHasher, Hasher};
-use std::io::{BufWriter, Error, ErrorKind, Result, Write};
+use std::io::{BufWriter, Error, ErrorKind, Result};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
 mod folder;
 
-pub use folder::UnfinishedFolder;
+pub use folder::{CompleteFolder, UnfinishedFolder};
 
 use crate::Cancelled;
 
@@ -214,35 +214,69 @@ impl Unfinished {
         self.writer.as_ref().expect("it is open until it is finished").get_ref()
     }
 
-    /// Flushes the buffer, and returns the temporary file's path, so that the caller can read the file.
+    /// Writes the file to the disk and closes it. Only its name is missing then.
     ///
     /// # Errors
     /// The errors of writing.
-    pub fn flushed(&mut self) -> Result<&Path> {
-        self.writer().flush()?;
-        Ok(&self.path)
-    }
-
-    /// Writes the file to the disk and gives it its name. If `may_replace`, it replaces an existing file of that name;
-    /// otherwise that file stays.
-    ///
-    /// # Errors
-    /// - The errors of writing.
-    /// - [`ErrorKind::AlreadyExists`]: a file of that name was kept.
-    /// - [`ErrorKind::PermissionDenied`]: a file of that name is read-only.
-    pub fn finish(mut self, may_replace: bool) -> Result<()> {
+    pub fn complete(mut self) -> Result<Complete> {
         if let Some(writer) = self.writer.take() {
             end(writer)?;
         }
+        Ok(Complete(self))
+    }
+
+    /// Writes the file to the disk and gives it its name, by [`complete`](Self::complete) and [`Complete::take_name`].
+    ///
+    /// # Errors
+    /// The errors of both.
+    pub fn finish(self, may_replace: bool) -> Result<()> {
+        self.complete()?.take_name(may_replace)
+    }
+}
+
+/// A file under a temporary name whose bytes are on the disk. Dropped, it is removed.
+///
+/// # Example
+/// ```
+/// # fn main() -> std::io::Result<()> {
+/// use std::io::Write;
+/// use gpu_core::files::{Unfinished, place};
+///
+/// let path = place(&std::env::temp_dir().join(format!("tessera-complete-{}.txt", std::process::id())))?;
+/// let mut file = Unfinished::beside(&path)?;
+/// file.writer().write_all(b"one")?;
+/// let file = file.complete()?;
+/// assert!(!path.exists());
+/// file.take_name(false)?;
+/// assert_eq!(std::fs::read(&path)?, b"one");
+/// # std::fs::remove_file(&path)
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct Complete(Unfinished);
+
+impl Complete {
+    /// Returns the temporary file's path, so that the caller can read the file.
+    pub fn path(&self) -> &Path {
+        &self.0.path
+    }
+
+    /// Gives the file its name. If `may_replace`, it replaces an existing file of that name; otherwise that file stays.
+    ///
+    /// # Errors
+    /// - [`ErrorKind::AlreadyExists`]: a file of that name was kept.
+    /// - [`ErrorKind::PermissionDenied`]: a file of that name is read-only.
+    pub fn take_name(self, may_replace: bool) -> Result<()> {
+        let Self(mut file) = self;
         match may_replace {
             true => {
-                require_replaceable(&self.place)?;
-                fs::rename(&self.path, &self.place)?
+                require_replaceable(&file.place)?;
+                fs::rename(&file.path, &file.place)?
             }
-            false => rename_to_new(&self.path, &self.place)?,
+            false => rename_to_new(&file.path, &file.place)?,
         }
-        self.is_there = false;
-        sync_folder(folder_of(&self.place))
+        file.is_there = false;
+        sync_folder(folder_of(&file.place))
     }
 }
 
@@ -409,6 +443,8 @@ pub fn remove_unfinished(is_signal: bool) {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
+
     use super::*;
 
     fn save(path: &Path, bytes: &[u8]) -> Result<()> {

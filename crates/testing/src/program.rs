@@ -119,6 +119,27 @@ impl Program {
     /// # Panics
     /// Panics if a condition of [`fails`](Self::fails) fails, or if there is a plan.
     pub fn plans_only_what_filters_keep(&self, options: &[&str]) {
+        self.plans_nothing(
+            &["--classes", "99"],
+            options,
+            "none of the 3 points has a class of [99]",
+        );
+    }
+
+    /// Runs the program and its `plan` on a table and on a LAS file, whose points lie around `--bounds`, and none there. Both
+    /// errors have the place. With `options` no point counts that is 5 away.
+    ///
+    /// # Panics
+    /// Panics if a condition of [`fails`](Self::fails) fails, or if there is a plan.
+    pub fn plans_only_ground_with_points(&self, options: &[&str]) {
+        self.plans_nothing(
+            &["--bounds=2,12,3,13"],
+            options,
+            "the ground of --bounds is 2 12 to 3 13",
+        );
+    }
+
+    fn plans_nothing(&self, filter: &[&str], options: &[&str], reason: &str) {
         let folder = tempfile::tempdir().expect("a folder for temporary files");
         let here = folder.path();
         let points = vec![[0.0, 0.5, 1.0], [10.0, 20.0, 2.0], [5.0, 5.0, 3.0]];
@@ -128,10 +149,9 @@ impl Program {
         ];
         for (name, bytes) in files {
             std::fs::write(here.join(name), bytes).expect("the folder is there");
-            let words = ["none of the 3 points has a class of [99]"];
             for command in [&[][..], &["plan"]] {
-                let run = [command, &[name, "--classes", "99"], options].concat();
-                self.fails(here, &run, &words);
+                let run = [command, &[name], filter, options].concat();
+                self.fails(here, &run, &[reason, "none of the 3 points"]);
             }
             assert!(!here.join("plan.json").exists(), "{name}: there is a plan");
         }
@@ -211,11 +231,13 @@ impl Program {
 
     /// Runs the program on the CPU: what it writes is there, stays when it runs again without
     /// `--overwrite`, and is replaced with it. With a slash behind it each of its outputs is a folder, and refused.
+    /// Unfinished files that a killed program left beside them do not matter.
     ///
     /// # Panics
     /// Panics if one of these conditions fails.
     pub fn replaces_only_where_asked(&self, folder: &Path, arguments: &[&str]) {
         let once = [arguments, &["--device", "cpu"]].concat();
+        leave_unfinished(folder);
         let inputs = files(folder);
         self.succeeds(folder, &once);
         let before = contents(folder);
@@ -316,6 +338,14 @@ impl Program {
 
 /// Points of a plane.
 pub const PLANE: &str = "x,y,z\n0.5,0.5,1\n9.5,0.5,1\n0.5,9.5,4\n9.5,9.5,4\n5.5,5.5,2.5\n";
+
+/// Puts into a folder what a program leaves there that is killed while it writes a file and a Zarr store.
+fn leave_unfinished(folder: &Path) {
+    std::fs::write(folder.join(".0123456789abcdef.part"), "half a file").expect("it is writable");
+    let store = folder.join(".fedcba9876543210.part");
+    std::fs::create_dir_all(&store).expect("it is writable");
+    std::fs::write(store.join("zarr.json"), "{").expect("it is writable");
+}
 
 /// The JSON of a file.
 ///

@@ -231,9 +231,18 @@ pub fn surface(
 fn report_validation(report: &mut Report, found: &kriging::Validation) {
     let kriging::Validation { rmse, mean_absolute, bias, deviation_ratio, count, .. } = found;
     let [a, b, c, d] = digits([*rmse, *mean_absolute, *bias, *deviation_ratio], 4);
-    let errors =
-        format!("rmse {a}, mean absolute error {b}, bias {c}, mean squared deviation ratio {d}");
+    let ratio = if deviation_ratio.is_nan() { "unknown" } else { &d };
+    let errors = format!(
+        "rmse {a}, mean absolute error {b}, bias {c}, mean squared deviation ratio {ratio}"
+    );
     report.line("left out", format_args!("{errors}, {count} points"));
+    let shared = found.variances.iter().filter(|variance| **variance == 0.0).count();
+    if shared > 0 {
+        report.note(format_args!(
+            "{shared} of {count} points share a place with others, which predict them with variance 0: errors are too small, and \
+             these points do not count for the ratio; merge such points first"
+        ));
+    }
     let found = json!({
         "what": "kriging", "rmse": rmse, "mean_absolute": mean_absolute, "bias": bias, "points": count,
         "deviation_ratio": deviation_ratio,

@@ -133,9 +133,13 @@ fn read(args: &Args, inputs: &[PathBuf], within: Option<Bounds>, on: ReadOn) -> 
         return Ok(sample::field(args.sample_points, args.seed));
     }
     let bounds = args.points.bounds.map(|extent| extent.0);
+    let cloud = Cloud::read(inputs, &args.points, within, on).and_then(|cloud| {
+        let ground = ground(&args.points, &args.surface);
+        ground.map_or(Ok(()), |ground| cloud.require_points_within(&ground))?;
+        Ok(cloud)
+    });
     // Where all points count, no bounds can leave any out.
-    Cloud::read(inputs, &args.points, within, on)
-        .map_err(|error| on_ground(error, "--bounds", bounds))
+    cloud.map_err(|error| on_ground(error, "--bounds", bounds))
 }
 
 /// What a surface is made of.
@@ -235,12 +239,17 @@ fn name_place(
     error.context(format!("{option}{bounds}"))
 }
 
-/// Where the points lie that count; `None` for everywhere.
+/// Where the points lie that the program reads; `None` for everywhere. With `takes_all`, or for the fit of a variogram, it
+/// reads those too that count for no cell.
 fn reach(points: &PointArgs, surface: &SurfaceArgs, takes_all: bool) -> Option<Bounds> {
+    ground(points, surface).filter(|_| !takes_all && !surface.kriging.fits())
+}
+
+/// Where the points lie that count for the cells of `--bounds`; `None` for everywhere. One of them must be there.
+fn ground(points: &PointArgs, surface: &SurfaceArgs) -> Option<Bounds> {
     let b = points.bounds?.0;
-    // On the sphere a distance has no one width in degrees; a variogram is that of all points.
-    let takes_all = takes_all || surface.geographic || surface.kriging.fits();
-    let radius = surface.reach().filter(|_| !takes_all)?;
+    // On the sphere a distance has no one width in degrees.
+    let radius = surface.reach().filter(|_| !surface.geographic)?;
     // Returns how far a grid may reach beyond these bounds: a cell, or what `--size` adds to the shorter side.
     let cell = surface.resolution.unwrap_or((b.max_x - b.min_x).max(b.max_y - b.min_y));
     let most = f64::from(surface.depth()) * radius + cell;

@@ -6,9 +6,7 @@ use anyhow::{Result, ensure};
 use clap::{Arg, Parser};
 use geo_io::{Existing, Output};
 use nni_grid::Fill;
-use programs::args::{
-    Format, LightArgs, PointArgs, RasterArgs, RunArgs, positive, require_owner, whole,
-};
+use programs::args::{Format, Given, LightArgs, PointArgs, RasterArgs, RunArgs, positive, whole};
 use programs::contours;
 use programs::products::Products;
 use programs::scale::{BudgetArgs, MergeArgs, PointCommand, StoreArgs};
@@ -59,12 +57,12 @@ pub struct PlanArgs {
     pub run: RunArgs,
 }
 
-/// From one contour line to the next, where nothing says otherwise.
-const INTERVAL: f64 = 5.0;
-
 /// A DEM made at once.
 #[derive(clap::Args, Debug)]
 pub struct Args {
+    /// The options of the command line.
+    #[command(flatten)]
+    given: Given,
     #[command(flatten)]
     pub points: PointArgs,
     /// The DEM: a GeoTIFF (.tif, .tiff), Zarr (.zarr), an array (.npy) or a table (.csv, .xyz, - for standard output);
@@ -85,7 +83,7 @@ pub struct Args {
     #[arg(long, value_name = "PATH", help_heading = None)]
     pub contours: Option<PathBuf>,
     /// Height between one contour line and the next, in units of height
-    #[arg(long, value_name = "HEIGHT", default_value_t = INTERVAL, value_parser = positive, help_heading = None)]
+    #[arg(long, value_name = "HEIGHT", default_value_t = 5.0, value_parser = positive, help_heading = None)]
     pub contour_interval: f64,
     /// Also write the Delaunay triangulation of the points that the DEM is made from, in their coordinates: as PLY (.ply),
     /// Wavefront OBJ (.obj), or polygons with heights (.fgb, .parquet). The option --duplicates decides the height of
@@ -154,7 +152,7 @@ impl Args {
             }
         }
         let lines = [("--contours", self.contours.is_some())];
-        require_owner("--contour-interval", self.contour_interval != INTERVAL, &lines)?;
+        self.given.require_owner("--contour-interval", &lines)?;
         let shades =
             [("--hillshade", self.hillshade.is_some()), ("--relief", self.relief().is_some())];
         self.light.check(&shades, &[("--slope", self.slope.is_some())])?;

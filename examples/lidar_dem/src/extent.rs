@@ -66,25 +66,29 @@ pub fn wanted(args: &Args, asked: &Asked, inputs: &[PathBuf]) -> Result<Wanted> 
     let cell = lattice.cell;
     let of_surface = |error| too_large(&args.surface, cell, error);
     let grid = lattice.snapped(&bounds).map_err(of_surface)?;
-    let Some(halo) = first_halo else {
-        return Ok(Wanted::Within(widened(&grid.bounds(), reach * cell), lattice));
-    };
+    let near = near(&args.surface, &grid).unwrap_or(grid.bounds());
+    let Some(halo) = first_halo else { return Ok(Wanted::Within(near, lattice)) };
     // A table does not say where its points lie.
     let bounds = headers.into_iter().map(|header| header.and_then(|header| header.bounds));
     let Some(bounds) = bounds.collect::<Option<Vec<Bounds>>>() else {
-        return Ok(Wanted::AllNear(widened(&grid.bounds(), halo * cell)));
+        return Ok(Wanted::AllNear(near));
     };
     let all = bounds.into_iter().reduce(joined);
     Ok(all.map_or(Wanted::All, |all| Wanted::Dependence { grid, lattice, all, halo }))
 }
 
+/// The ground on which a DEM of these cells has a point, or no cell of it has a height; `None` for everywhere.
+pub fn near(surface: &SurfaceArgs, grid: &GridSpec) -> Option<Bounds> {
+    let on_pixels = || (surface.method == Method::Pixels).then(|| surface.reach_on_pixels());
+    let reach = surface.first_halo().or_else(on_pixels).filter(|cells| cells.is_finite())?;
+    Some(widened(&grid.bounds(), reach * grid.cell_size))
+}
+
 /// The files that the inputs name. From catalogues, it takes the files that overlap the ground of the DEM, widened by
 /// the first halo, and by two cells for rounding.
 pub fn files(points: &PointArgs, surface: &SurfaceArgs, asked: &Asked) -> Result<Files> {
-    let on_pixels = || (surface.method == Method::Pixels).then(|| surface.reach_on_pixels());
-    let reach = surface.first_halo().or_else(on_pixels).filter(|cells| cells.is_finite());
     points.files(&|crs| {
-        let (Some(bounds), Some(reach)) = (asked.bounds, reach) else { return Ok(None) };
+        let Some(bounds) = asked.bounds else { return Ok(None) };
         // The default cell size is that of a system.
         if asked.lattice.is_none() && crs.is_none() {
             return Ok(None);
@@ -92,7 +96,7 @@ pub fn files(points: &PointArgs, surface: &SurfaceArgs, asked: &Asked) -> Result
         let lattice = asked.lattice(crs)?;
         let of_surface = |error| too_large(surface, lattice.cell, error);
         let grid = lattice.snapped(&bounds).map_err(of_surface)?;
-        Ok(Some(widened(&grid.bounds(), (reach + 2.0) * lattice.cell)))
+        Ok(near(surface, &grid).map(|near| widened(&near, 2.0 * lattice.cell)))
     })
 }
 

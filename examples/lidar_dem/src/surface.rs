@@ -7,7 +7,7 @@ use clap::Args;
 use geo_io::Crs;
 use gpu_core::{Shortest, ValueRange};
 use nni_grid::{Duplicates, Fill, Method, Params, Weights};
-use programs::args::{HEIGHT, Size, number, positive, require_owner, value_name, whole};
+use programs::args::{Given, HEIGHT, Size, number, positive, value_name, whole};
 use programs::cloud::Cloud;
 use programs::edges::CellsBy;
 
@@ -20,6 +20,9 @@ use crate::layer::{ABOVE, Layer};
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Surface")]
 pub struct SurfaceArgs {
+    /// The options of the command line.
+    #[command(flatten)]
+    pub given: Given,
     /// Side of a DEM cell, in ground units [default: 1, in feet 3, in degrees none]
     #[arg(long, value_parser = positive)]
     pub resolution: Option<f64>,
@@ -177,7 +180,7 @@ impl SurfaceArgs {
         let most = nni_grid::MAX_SUPERSAMPLE;
         ensure!((1..=most).contains(&s), "--supersample {s} is not from 1 to {most}");
         let on_pixels = [("--method pixels", self.method == Method::Pixels)];
-        require_owner("--supersample", s != 1, &on_pixels)?;
+        self.given.require_owner("--supersample", &on_pixels)?;
         for (i, name) in self.value.iter().enumerate() {
             ensure!(
                 !name.trim().is_empty(),

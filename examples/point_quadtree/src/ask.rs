@@ -22,7 +22,7 @@ use crate::{leaves, report_tree, system, values};
 
 /// What the numbers of points in a saved tree are.
 const NUMBERING: &str = "point numbers count the rows of the tree's inputs from 0, one input after the other, those of points that \
-                         were left out too; if there are more than 4,294,967,295, the points that were kept";
+                         were left out too; of rows with several points, each point counts; if there are more than 4,294,967,295, the points that were kept";
 
 /// Mean radius of the Earth in metres (IUGG, R1).
 const RADIUS: f64 = 6_371_008.8;
@@ -54,7 +54,7 @@ pub struct AskArgs {
 /// A saved tree, and the questions about it. It does not keep the names of its inputs, so no answer names files and
 /// rows.
 #[derive(clap::Args, Debug)]
-#[command(mut_arg("polygons_out", |arg| arg.help("Write what was found in them: each point (.csv), or the polygons with their counts and, of each value, the least, the mean and the greatest (.geojson, .parquet). A point's number is its row in the tree's inputs, one input after the other")))]
+#[command(mut_arg("polygons_out", |arg| arg.help("Write what was found in them: each point (.csv), or the polygons with their counts and, of each value, the least, the mean and the greatest (.geojson, .parquet). A point's number is its row in the tree's inputs, one input after the other; of rows with several points, each point counts")))]
 pub struct AskSavedArgs {
     /// The tree, as -o or merge wrote it
     #[arg(value_name = "TREE.qtree")]
@@ -190,13 +190,15 @@ impl AskArgs {
 
     /// Writes the files.
     pub fn write(&self, asked: Asked<'_>, areas: Option<&Areas>, existing: Existing) -> Result<()> {
-        if let Some(path) = &self.leaves {
-            leaves::write(leaves_format(path)?, Output { path, existing }, asked)?;
-        }
-        if let (Some(path), Some(areas)) = (&self.polygons_out, areas) {
-            areas.write(polygons_format(path)?, Output { path, existing }, asked)?;
-        }
-        Ok(())
+        geo_io::write_together(|| {
+            if let Some(path) = &self.leaves {
+                leaves::write(leaves_format(path)?, Output { path, existing }, asked)?;
+            }
+            if let (Some(path), Some(areas)) = (&self.polygons_out, areas) {
+                areas.write(polygons_format(path)?, Output { path, existing }, asked)?;
+            }
+            Ok(())
+        })
     }
 }
 

@@ -96,10 +96,7 @@ fn run(args: &Args) -> Result<()> {
     report_tree(&mut report, &tree);
     let names_rows = inputs.len() > 1 || cloud.numbers.is_none();
     if names_rows && (args.output.is_some() || args.ask.names_points()) {
-        report.note(match cloud.numbers {
-            Some(_) => "a point's number is its row, counted from 0 through all inputs",
-            None => "a point's number counts the kept points from 0, in the order of the inputs, since the rows are too many to number",
-        });
+        note_on_numbers(&mut report, &cloud);
     }
     let rows = |points: &[usize]| match cloud.numbers {
         Some(_) => points.iter().map(|&number| cloud.row_of(number as u32, &inputs)).collect(),
@@ -108,17 +105,27 @@ fn run(args: &Args) -> Result<()> {
     let rows = names_rows.then_some(&rows as Rows<'_>);
     let asked = Asked { device: &device, tree: &tree, crs: crs.as_ref(), rows };
     let areas = args.ask.answer(asked, &mut stages, &mut report)?;
-    stages.run("write", |_| -> Result<()> {
-        let existing = args.run.existing();
-        if let Some(path) = &args.output {
-            geo_io::write_file(Output { path, existing }, |writer| tree.write_to(writer))?;
-        }
-        args.ask.write(asked, areas.as_ref(), existing)
+    stages.run("write", |_| {
+        geo_io::write_together(|| -> Result<()> {
+            let existing = args.run.existing();
+            if let Some(path) = &args.output {
+                geo_io::write_file(Output { path, existing }, |writer| tree.write_to(writer))?;
+            }
+            args.ask.write(asked, areas.as_ref(), existing)
+        })
     })?;
     report.stages(&stages);
     report.written(args.outputs());
     report.print(&args.run, false);
     Ok(())
+}
+
+/// Says what numbers of points count.
+fn note_on_numbers(report: &mut Report, cloud: &Cloud) {
+    report.note(match cloud.numbers {
+        Some(_) => "a point's number is its row, counted from 0 through all inputs; of rows with several points, each point counts",
+        None => "a point's number counts the kept points from 0, in the order of the inputs, since the rows are too many to number",
+    });
 }
 
 /// The coordinate system, into the report as well.

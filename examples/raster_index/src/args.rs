@@ -102,7 +102,9 @@ pub struct QueryArgs {
     /// Values that are one of these classes, whole numbers from 0 to 62, such as 1,4,7 [default: any]
     #[arg(long, value_name = "A,B,C", value_delimiter = ',', value_parser = whole::<u32>(0..=62))]
     pub classes: Vec<u32>,
-    /// Print the sum and the mean of the found values; not for an index with bins
+    /// Print the sum and the mean of the found values; not for an index with bins. With --json a sum of integers has all
+    /// its digits: a number, or beyond 64 bits a text. Readers that take numbers as floats of 64 bits lose digits from
+    /// 2^53 on
     #[arg(long)]
     pub sum: bool,
     /// First row and column, then the row and column after the last. If an index of --and has smaller cells than TREE,

@@ -33,7 +33,10 @@ pub fn bound(number: Number) -> Bound {
 
 /// A bound of a value as a number, exactly.
 pub fn number_of(bound: Bound) -> Number {
-    bound.to_string().parse().unwrap_or_else(|_| bound.to_f64().into())
+    let float = bound.to_f64();
+    // The fewest digits that give a large float back are those of another whole number.
+    let digits = if bound == Bound::from(float) { None } else { bound.to_string().parse().ok() };
+    digits.unwrap_or(float.into())
 }
 
 /// Refuses boundaries of bins that are not numbers, or do not rise.
@@ -56,6 +59,14 @@ pub fn check_bins(bins: &[Number]) -> Result<()> {
 pub fn shown(cells: &str, value: impl Into<Bound>) -> String {
     let value = value.into();
     if cells == "f32" { Shortest(value.to_f64() as f32).to_string() } else { value.to_string() }
+}
+
+/// A sum of cells as JSON: of floats the number; of integers all digits, as text where 64 bits do not hold them.
+pub fn json_of_sum(cells: &str, sum: &str) -> serde_json::Value {
+    let float = sum.parse::<f64>().ok().filter(|_| ["f32", "f64"].contains(&cells));
+    let signed = || sum.parse::<i64>().map(serde_json::Value::from);
+    let whole = || signed().or_else(|_| sum.parse::<u64>().map(Into::into));
+    float.map_or_else(|| whole().unwrap_or(sum.into()), |sum| Number::from(sum).to_json())
 }
 
 /// A value as JSON, exactly.
@@ -84,6 +95,11 @@ mod tests {
         }
         let whole = "9007199254740993".parse().unwrap();
         assert_eq!(bound_in("i64", whole), Bound::from(9_007_199_254_740_993i128));
+        let json = |value: f64| json(&value.into()).to_string();
+        assert_eq!(
+            [1e23, 2f64.powi(64), 0.1].map(json),
+            ["1e+23", "1.8446744073709552e+19", "0.1"]
+        );
         let between = "9007199254740992.5".parse().unwrap();
         assert_eq!(bound_in("i64", between), Bound::from(9_007_199_254_740_993i128));
         assert_eq!(bound_in("u8", f64::INFINITY.into()), Bound::from(f64::INFINITY));

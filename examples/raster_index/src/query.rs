@@ -15,7 +15,7 @@ use serde_json::json;
 use crate::args::{self, Kind, QueryArgs};
 use crate::asked::{Asked, Indices};
 use crate::info::describe;
-use crate::numbers::number_of;
+use crate::numbers::{json_of_sum, number_of};
 use crate::place::Place;
 use crate::regions;
 use crate::trees::Sum;
@@ -53,24 +53,19 @@ pub fn query(args: &QueryArgs) -> Result<()> {
     }
     if args.sum {
         let sum = stages.run("sum", |_| first.tree.sum(&conditions, &query))?;
-        report_sum(&mut report, sum);
+        report_sum(&mut report, first.tree.cells(), sum);
     }
     let crs = finest.place.crs.as_ref().or(first.place.crs.as_ref()).cloned();
     let place = Place { crs, ..finest.place.clone() };
     note_systems(&mut report, &args.written(), place.crs.as_ref());
     let (conditions, query, device) = (&conditions[..], &query, &device);
     let results = Results { conditions, query, found: &found, place: &place, device };
-    stages.run("write", |_| args.output.iter().try_for_each(|path| results.write(args, path)))?;
-    if let Some(path) = &args.regions {
-        let output = Output { path, existing: args.run.existing() };
-        let found = stages.run("regions", |p| {
-            let on = device.with_progress(p);
-            Ok::<_, anyhow::Error>(ccq_tree::regions(on, conditions, query, args.connectivity)?)
-        })?;
-        let regions = regions::Regions::new(&found, &place)?;
-        stages.run("write regions", |_| regions.write(output))?;
-        regions.describe(&mut report);
-    }
+    geo_io::write_together(|| {
+        let mut paths = args.output.iter();
+        stages.run("write", |_| paths.try_for_each(|path| results.write(args, path)))?;
+        let regions = args.regions.as_deref();
+        regions.map_or(Ok(()), |path| results.regions(args, path, (&mut stages, &mut report)))
+    })?;
     report.stages(&stages);
     report.written(&args.written());
     report.print(&args.run, false);
@@ -131,14 +126,14 @@ fn report_found(report: &mut Report, total: &Count, finest: &Asked, first: &Aske
     report.field("found", fields);
 }
 
-/// Says the sum and the mean of what was found.
-fn report_sum(report: &mut Report, sum: Option<Sum>) {
+/// Says the sum and the mean of the found values, which are of this type.
+fn report_sum(report: &mut Report, of: &str, sum: Option<Sum>) {
     let Some(Sum { cells, sum, mean }) = sum else {
         report.line("sum", "of no cells");
         return report.field("sum", serde_json::Value::Null);
     };
     report.line("sum", format_args!("{sum} of {cells} cells, mean {mean}"));
-    let exact = sum.parse::<Number>().map_or(sum.into(), Number::to_json);
+    let exact = json_of_sum(of, &sum);
     let mean = Number::from(mean).to_json();
     report.field("sum", json!({"cells": cells, "sum": exact, "mean": mean}));
 }
@@ -171,6 +166,24 @@ struct Results<'a> {
 }
 
 impl Results<'_> {
+    /// Writes the regions of found cells.
+    fn regions(
+        &self,
+        args: &QueryArgs,
+        path: &Path,
+        (stages, report): (&mut Stages, &mut Report),
+    ) -> Result<()> {
+        let output = Output { path, existing: args.run.existing() };
+        let found = stages.run("regions", |p| {
+            let on = self.device.with_progress(p);
+            ccq_tree::regions(on, self.conditions, self.query, args.connectivity)
+        })?;
+        let regions = regions::Regions::new(&found, self.place)?;
+        stages.run("write regions", |_| regions.write(output))?;
+        regions.describe(report);
+        Ok(())
+    }
+
     fn write(&self, args: &QueryArgs, path: &Path) -> Result<()> {
         let output = Output { path, existing: args.run.existing() };
         match args::kind(path)? {

@@ -6,20 +6,19 @@ use std::str::FromStr;
 use anyhow::{Result, ensure};
 use clap::{Parser, ValueEnum};
 use geo_io::{CsvColumns, Existing, Output};
-use programs::args::{RunArgs, ending, require_owner, whole};
+use programs::args::{Given, RunArgs, ending, whole};
 use sphere_qtm::{Baseline, Latitude, Level, MAX_LEVEL, Method, Params};
 
 use crate::ids::Grid;
-
-/// The width of the map, and the middle of an orthographic one, where nothing says otherwise.
-const MAP_WIDTH: u32 = 2048;
-const CENTRE: (f64, f64) = (10.0, 30.0);
 
 /// Find the nearest site of every cell of the globe. Cells are the triangles of a mesh; distances are along great
 /// circles.
 #[derive(Parser, Debug)]
 #[command(name = "sphere_voronoi", version, after_help = AFTER_HELP)]
 pub struct Args {
+    /// The options of the command line.
+    #[command(flatten)]
+    given: Given,
     /// Sites: points (.csv, .txt), or - for a table on standard input; or points, lines and polygons (.geojson, .json,
     /// .parquet, .fgb, .gpkg, .shp), whose edges are arcs of great circles
     #[arg(value_name = "SITES")]
@@ -76,7 +75,7 @@ pub struct Args {
     #[arg(long, value_name = "LON,LAT", default_value = "10,30")]
     pub centre: Centre,
     /// Pixels of the map from west to east
-    #[arg(long, value_name = "PIXELS", default_value_t = MAP_WIDTH, value_parser = whole::<u32>(2..=32768))]
+    #[arg(long, value_name = "PIXELS", default_value_t = 2048, value_parser = whole::<u32>(2..=32768))]
     pub map_width: u32,
     #[command(flatten)]
     pub run: RunArgs,
@@ -193,12 +192,11 @@ impl Args {
     fn check_owners(&self) -> Result<()> {
         let map = [("--map", self.map.is_some())];
         let is_orthographic = self.projection == Projection::Orthographic;
-        let is_elsewhere = (self.centre.0.longitude(), self.centre.0.latitude()) != CENTRE;
-        require_owner("--projection", is_orthographic, &map)?;
-        require_owner("--map-width", self.map_width != MAP_WIDTH, &map)?;
+        self.given.require_owner("--projection", &map)?;
+        self.given.require_owner("--map-width", &map)?;
         let projection = [("--projection orthographic", is_orthographic)];
-        require_owner("--centre", is_elsewhere, &projection)?;
-        require_owner("--cell-column", self.cell_column != "cell", &[("--ids", self.ids.is_some())])
+        self.given.require_owner("--centre", &projection)?;
+        self.given.require_owner("--cell-column", &[("--ids", self.ids.is_some())])
     }
 
     /// Where an output goes.

@@ -352,6 +352,11 @@ fn an_option_without_its_output_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     for (option, value, owner) in [
         ("--projection", "orthographic", "--map"),
+        // Likewise at their default values.
+        ("--projection", "equirectangular", "--map"),
+        ("--map-width", "2048", "--map"),
+        ("--centre", "10,30", "--projection orthographic"),
+        ("--cell-column", "cell", "--ids"),
         ("--map-width", "100", "--map"),
         ("--centre", "5,6", "--projection orthographic"),
         ("--cell-column", "id", "--ids"),

@@ -2,7 +2,7 @@
 
 use anyhow::{Result, ensure};
 use clap::{Args, ValueEnum};
-use programs::args::{LightArgs, number, require_owner};
+use programs::args::{Given, LightArgs, number, require_owner};
 use serde::{Deserialize, Serialize};
 use terrain_grid::{
     Angle, Aspect, Curvature, Edges, Gradient, Light, Product, ProductParams, Ruggedness, Shading,
@@ -113,6 +113,10 @@ impl Name {
 #[serde(deny_unknown_fields)]
 #[command(next_help_heading = "Method")]
 pub struct MethodArgs {
+    /// The options of the command line.
+    #[command(flatten)]
+    #[serde(skip)]
+    given: Given,
     /// How to compute gradients, for slope, aspect and hillshade
     #[arg(long, value_name = "NAME", value_enum, default_value = "horn")]
     pub gradient: GradientName,
@@ -212,34 +216,35 @@ impl MethodArgs {
     /// # Errors
     /// The user gives an option for a product that the run does not make.
     pub fn check(&self, names: &[Name]) -> Result<()> {
-        let of = |option: &str, is_given: bool, is_owner: &dyn Fn(Name) -> bool| {
+        let given = |option: &str| self.given.has(option) || self.light.has(option);
+        let of = |option: &str, is_owner: &dyn Fn(Name) -> bool| {
             let owners: Vec<(String, bool)> = Name::ALL
                 .into_iter()
                 .filter(|&name| is_owner(name))
                 .map(|name| (name.option(), names.contains(&name)))
                 .collect();
             let owners: Vec<(&str, bool)> = owners.iter().map(|(a, b)| (&a[..], *b)).collect();
-            require_owner(option, is_given, &owners)
+            require_owner(option, given(option), &owners)
         };
         let is = |own: Name| move |name| name == own;
-        of("--slope-unit", self.slope_unit != UnitName::Degrees, &is(Name::Slope))?;
-        of("--aspect-angle", self.aspect_angle != AngleName::Azimuth, &is(Name::Aspect))?;
-        of("--flat", self.flat.is_some(), &is(Name::Aspect))?;
-        of("--tri-method", self.tri_method != TriName::Riley, &is(Name::Tri))?;
-        of("--gradient", self.gradient != GradientName::Horn, &Name::has_gradient)?;
+        of("--slope-unit", &is(Name::Slope))?;
+        of("--aspect-angle", &is(Name::Aspect))?;
+        of("--flat", &is(Name::Aspect))?;
+        of("--tri-method", &is(Name::Tri))?;
+        of("--gradient", &Name::has_gradient)?;
         let is_number = |name: Name| name.kind() == Kind::Numbers;
-        of("--edges", self.edges != EdgesName::Nodata, &is_number)?;
-        of("--shading", self.shading != ShadingName::Lambert, &Name::is_lit)?;
-        of("--azimuth", self.light.has_azimuth(), &Name::is_lit)?;
-        of("--altitude", self.light.has_altitude(), &Name::is_lit)?;
+        of("--edges", &is_number)?;
+        of("--shading", &Name::is_lit)?;
+        of("--azimuth", &Name::is_lit)?;
+        of("--altitude", &Name::is_lit)?;
         let is_scaled = |name: Name| name.needs_lengths() && name != Name::Aspect;
-        of("--z-factor", self.light.has_z_factor(), &is_scaled)?;
+        of("--z-factor", &is_scaled)?;
         ensure!(
-            self.shading != ShadingName::Multidirectional || !self.light.has_azimuth(),
+            self.shading != ShadingName::Multidirectional || !self.light.has("--azimuth"),
             "--azimuth is for one light, --shading multidirectional has four: leave out one of them"
         );
         ensure!(
-            self.shading != ShadingName::Igor || !self.light.has_altitude(),
+            self.shading != ShadingName::Igor || !self.light.has("--altitude"),
             "--shading igor takes no --altitude: leave out one of them"
         );
         Ok(())

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail, ensure};
 use geo_io::Number;
 use gpu_core::{Device, GridSpec, GridView, Progress};
-use programs::args::{positive, require_owner};
+use programs::args::{Given, positive};
 use serde::{Deserialize, Serialize};
 use terrain_grid::{Contour, ContourParams, Fragment};
 
@@ -13,13 +13,13 @@ use crate::choices::{MethodArgs, Name};
 use crate::colours::{Between, Colour, Colours, Table};
 use crate::dem::{Dem, Lie, Part, if_nodata};
 
-/// From one contour line to the next, where nothing says otherwise.
-const INTERVAL_BY_DEFAULT: f64 = 5.0;
-
 /// How relief and contour lines are drawn.
 #[derive(clap::Args, Clone, Debug)]
 #[command(next_help_heading = "Products")]
 pub struct DrawingArgs {
+    /// The options of the command line.
+    #[command(flatten)]
+    given: Given,
     /// The table of colours of --color-relief. Each line has a height, a share such as 20% of the heights' range,
     /// or nv for NODATA; then red, green, blue and opacity, or a name. Or a GMT palette (.cpt) with the line
     /// `# COLOR_MODEL = RGB`
@@ -29,7 +29,7 @@ pub struct DrawingArgs {
     #[arg(long, value_name = "NAME", value_enum, default_value = "linear")]
     pub between: Between,
     /// From one contour line to the next, in the unit of heights
-    #[arg(long, value_name = "HEIGHT", default_value_t = INTERVAL_BY_DEFAULT, value_parser = positive)]
+    #[arg(long, value_name = "HEIGHT", default_value_t = 5.0, value_parser = positive)]
     pub contour_interval: f64,
 }
 
@@ -45,11 +45,10 @@ impl DrawingArgs {
             "--color-relief needs a table of colours: give --colours"
         );
         let colours = [("--color-relief", is_coloured)];
-        require_owner("--colours", self.colours.is_some(), &colours)?;
-        require_owner("--between", self.between != Between::Linear, &colours)?;
-        let is_given = self.contour_interval != INTERVAL_BY_DEFAULT;
+        self.given.require_owner("--colours", &colours)?;
+        self.given.require_owner("--between", &colours)?;
         let has_lines = names.contains(&Name::Contours);
-        require_owner(INTERVAL, is_given, &[("--contours", has_lines)])
+        self.given.require_owner(INTERVAL, &[("--contours", has_lines)])
     }
 
     /// Returns what drawings of a DEM depend on. Reads all heights if the drawings depend on their range.

@@ -2,9 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use gpu_core::files::{UnfinishedFolder, folder_of, require_replaceable};
+use gpu_core::files::{CompleteFolder, UnfinishedFolder, folder_of, require_replaceable};
 
-use crate::output::{Existing, Output, failed, together};
+use crate::output::together::{self, Nameless};
+use crate::output::{Existing, Output, failed};
 use crate::rasters::zarr::METADATA;
 use crate::rasters::zarr::json::json_of;
 use crate::rasters::zarr::read::array_of;
@@ -13,6 +14,7 @@ use crate::{Error, Result};
 /// A store under way, which is removed unless it is [finished](PendingFolder::finish).
 pub(crate) struct PendingFolder {
     unfinished: UnfinishedFolder,
+    place: PathBuf,
     path: PathBuf,
     existing: Existing,
 }
@@ -20,17 +22,12 @@ pub(crate) struct PendingFolder {
 impl PendingFolder {
     /// Makes a new folder beside the place of an output. A complete output replaces an existing folder only if that is
     /// a Zarr store of one raster and holds nothing else.
-    pub fn begin(Output { path, existing }: Output<'_>) -> Result<Self> {
+    pub fn begin(output: Output<'_>) -> Result<Self> {
+        let Output { path, existing } = output;
         let place = place(path)?;
-        if place.exists() {
-            if existing != Existing::Replace {
-                return Err(Error::Exists { path: path.to_owned() });
-            }
-            require_store(&place).map_err(|reason| Error::write(path, reason))?;
-            require_replaceable(&place).map_err(|e| failed(path, e))?;
-        }
+        require_free(output, &place)?;
         let unfinished = UnfinishedFolder::beside(&place).map_err(|e| failed(path, e))?;
-        Ok(Self { unfinished, path: path.to_owned(), existing })
+        Ok(Self { unfinished, place, path: path.to_owned(), existing })
     }
 
     /// Writes a file of the folder.
@@ -38,12 +35,44 @@ impl PendingFolder {
         self.unfinished.add(name, bytes).map_err(|e| failed(&self.path, e))
     }
 
-    /// Gives the complete folder its name.
+    /// Writes the folder to the disk and gives it its name.
     pub fn finish(self) -> Result<()> {
-        let may_replace = self.existing == Existing::Replace;
-        let Self { unfinished, path, .. } = self;
-        together::finish(move || unfinished.finish(may_replace).map_err(|e| failed(&path, e)))
+        let Self { unfinished, place, path, existing } = self;
+        let folder = unfinished.complete().map_err(|e| failed(&path, e))?;
+        together::finish(CompleteStore { folder, place, path, existing })
     }
+}
+
+/// A store that lacks nothing but its name.
+struct CompleteStore {
+    folder: CompleteFolder,
+    place: PathBuf,
+    path: PathBuf,
+    existing: Existing,
+}
+
+impl Nameless for CompleteStore {
+    fn check(&mut self) -> Result<()> {
+        require_free(Output { path: &self.path, existing: self.existing }, &self.place)
+    }
+
+    fn take_name(self: Box<Self>) -> Result<()> {
+        let may_replace = self.existing == Existing::Replace;
+        self.folder.take_name(may_replace).map_err(|e| failed(&self.path, e))
+    }
+}
+
+/// Refuses a folder in the place of a store, unless the store may replace it: it is a store of one raster, holds nothing
+/// else, and is not read-only.
+fn require_free(Output { path, existing }: Output<'_>, place: &Path) -> Result<()> {
+    if !place.exists() {
+        return Ok(());
+    }
+    if existing != Existing::Replace {
+        return Err(Error::Exists { path: path.to_owned() });
+    }
+    require_store(place).map_err(|reason| Error::write(path, reason))?;
+    require_replaceable(place).map_err(|e| failed(path, e))
 }
 
 /// Refuses a folder that is not a store of one raster, or holds files that are none of such a store's.

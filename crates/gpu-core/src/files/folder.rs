@@ -73,27 +73,51 @@ impl UnfinishedFolder {
         end(writer)
     }
 
+    /// Writes the names in the folder to the disk. Only its own name is missing then.
+    ///
+    /// # Errors
+    /// The errors of writing.
+    pub fn complete(self) -> Result<CompleteFolder> {
+        sync_folders(&self.path)?;
+        Ok(CompleteFolder(self))
+    }
+
+    /// Gives the folder its name, by [`complete`](Self::complete) and [`CompleteFolder::take_name`].
+    ///
+    /// # Errors
+    /// The errors of both.
+    pub fn finish(self, may_replace: bool) -> Result<()> {
+        self.complete()?.take_name(may_replace)
+    }
+}
+
+/// A folder under a temporary name whose files are on the disk. Dropping this value removes the folder and its contents.
+///
+/// Example: see [`UnfinishedFolder`], whose `finish` makes one and gives it its name.
+#[derive(Debug)]
+pub struct CompleteFolder(UnfinishedFolder);
+
+impl CompleteFolder {
     /// Gives the folder its name. If `may_replace`, it replaces and removes a folder that has the name; otherwise that
     /// folder stays.
     ///
     /// # Errors
-    /// - The errors of writing.
     /// - [`ErrorKind::AlreadyExists`]: a folder of that name stays.
     /// - [`ErrorKind::PermissionDenied`]: a folder of that name is read-only.
-    pub fn finish(mut self, may_replace: bool) -> Result<()> {
-        sync_folders(&self.path)?;
-        if fs::symlink_metadata(&self.place).is_ok() {
+    pub fn take_name(self, may_replace: bool) -> Result<()> {
+        let Self(mut folder) = self;
+        if fs::symlink_metadata(&folder.place).is_ok() {
             if !may_replace {
                 return Err(ErrorKind::AlreadyExists.into());
             }
-            super::require_replaceable(&self.place)?;
-            exchange(&self.path, &self.place)?;
+            super::require_replaceable(&folder.place)?;
+            exchange(&folder.path, &folder.place)?;
         } else {
-            fs::rename(&self.path, &self.place)?;
-            self.is_there = false;
+            fs::rename(&folder.path, &folder.place)?;
+            folder.is_there = false;
         }
         // Where the folders were exchanged, dropping this removes the old one.
-        sync_folder(folder_of(&self.place))
+        sync_folder(folder_of(&folder.place))
     }
 }
 

@@ -24,51 +24,20 @@ pub fn merge(args: &MergeArgs) -> Result<()> {
     let planned = Planned::read(&args.plan)?;
     planned.require_files()?;
     check(args, &planned)?;
-    let existing = args.run.existing();
     let mut stages = Stages::new(args.run.quiet);
     stages.run("look", |_| look(args, &planned))?;
     let grid = *planned.plan.grid();
     let place = planned.recipe.place_from(0, 0)?;
     args.ground.require_north_up(Some(&place))?;
-    let mut tally = Tally::default();
-    stages.run("merge", |_| -> Result<()> {
-        let open = |number| RasterFile::open(&planned.path_of(number, ".tif"));
-        let mut mosaic = Mosaic::new(&planned.plan, &open);
-        let width = grid.width as usize;
-        let mut fill = |first: usize, rows: &mut [f32]| {
-            mosaic.fill(first, rows)?;
-            tally.add(first, rows, width);
-            Ok(())
-        };
-        for path in &args.output {
-            let output = Output { path, existing };
-            let format = Format::of("--output", path, &FORMATS)?;
-            if format == Format::Npy {
-                let mut fill = |first: usize, rows: &mut [f32]| {
-                    fill(first, rows)?;
-                    // What is NODATA in a GeoTIFF.
-                    rows.iter_mut().filter(|v| v.is_nan()).for_each(|v| *v = f32::INFINITY);
-                    Ok(())
-                };
-                let size = (width, grid.height as usize);
-                geo_io::write_npy_rows(output, size, &mut fill)?;
-            } else {
-                let (size, options) = ((grid.width, grid.height), args.raster.options());
-                let bands = Bands::one(args.raster.nodata);
-                match format {
-                    Format::Zarr => {
-                        geo_io::write_zarr_rows(output, &place, size, &bands, &options, &mut fill)?
-                    }
-                    _ => {
-                        geo_io::write_tiff_rows(output, &place, size, &bands, &options, &mut fill)?
-                    }
-                }
-            }
-        }
-        match is_short(&grid) {
-            true => merge_nearest::<u32>(args, &planned, &place),
-            false => merge_nearest::<u64>(args, &planned, &place),
-        }
+    let tally = stages.run("merge", |_| {
+        geo_io::write_together(|| {
+            let tally = merge_distances(args, &planned, &place)?;
+            match is_short(&grid) {
+                true => merge_nearest::<u32>(args, &planned, &place),
+                false => merge_nearest::<u64>(args, &planned, &place),
+            }?;
+            Ok::<_, anyhow::Error>(tally)
+        })
     })?;
     let mut report = Report::default();
     let (width, height, tiles) = (grid.width, grid.height, planned.plan.tiles().len());
@@ -146,6 +115,44 @@ fn look(args: &MergeArgs, planned: &Planned) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Writes the distances of all tiles, row by row, and counts them.
+fn merge_distances(args: &MergeArgs, planned: &Planned, place: &Georeference) -> Result<Tally> {
+    let (grid, existing) = (*planned.plan.grid(), args.run.existing());
+    let mut tally = Tally::default();
+    let open = |number| RasterFile::open(&planned.path_of(number, ".tif"));
+    let mut mosaic = Mosaic::new(&planned.plan, &open);
+    let width = grid.width as usize;
+    let mut fill = |first: usize, rows: &mut [f32]| {
+        mosaic.fill(first, rows)?;
+        tally.add(first, rows, width);
+        Ok(())
+    };
+    for path in &args.output {
+        let output = Output { path, existing };
+        let format = Format::of("--output", path, &FORMATS)?;
+        if format == Format::Npy {
+            let mut fill = |first: usize, rows: &mut [f32]| {
+                fill(first, rows)?;
+                // What is NODATA in a GeoTIFF.
+                rows.iter_mut().filter(|v| v.is_nan()).for_each(|v| *v = f32::INFINITY);
+                Ok(())
+            };
+            let size = (width, grid.height as usize);
+            geo_io::write_npy_rows(output, size, &mut fill)?;
+        } else {
+            let (size, options) = ((grid.width, grid.height), args.raster.options());
+            let bands = Bands::one(args.raster.nodata);
+            match format {
+                Format::Zarr => {
+                    geo_io::write_zarr_rows(output, place, size, &bands, &options, &mut fill)?
+                }
+                _ => geo_io::write_tiff_rows(output, place, size, &bands, &options, &mut fill)?,
+            }
+        }
+    }
+    Ok(tally)
 }
 
 /// Writes the nearest sites of all tiles, and what follows from them, row by row.

@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use anyhow::{Context, Error, Result, anyhow, bail};
 use gpu_core::{Bounds, GridSpec, Points, Progress};
 use kriging::Variogram;
-use programs::cloud::is_beyond_f32;
+use programs::cloud::{is_beyond_f32, on_ground};
 use programs::report::Report;
 use programs::scale::{
-    Headers, Planning, SurfaceRecipe, report_reading, report_surface, report_tiles,
+    Headers, Planning, SurfaceRecipe, joined, report_reading, report_surface, report_tiles,
 };
 use serde_json::json;
 use tile_plan::{Plan, Reach};
@@ -33,6 +33,11 @@ pub fn plan(args: &PlanArgs) -> Result<()> {
     // The order of files matters: of points at one distance the first counts.
     let columns = (&args.points, &args.points.columns.names());
     let mut headers = planning.stages.run("headers", |_| Headers::read(paths, columns, true))?;
+    if let Some(ground) = crate::ground(&args.points, &args.surface) {
+        let given = args.points.bounds.map(|extent| extent.0);
+        let is_there = headers.require_points_on(columns, &ground);
+        is_there.map_err(|error| on_ground(error, "--bounds", given))?;
+    }
     headers.crs = args.surface.crs_of_result(&args.points, headers.crs.as_ref())?;
     args.surface.kriging.require_north_up(headers.crs.as_ref())?;
     let mut report = Report::default();
@@ -146,7 +151,9 @@ fn try_divide(
     let (reads, depth) = (recipe.reads(), f64::from(recipe.depth()));
     let of_reach = if args.surface.radius.is_some() { "--radius" } else { "--bandwidth" };
     let (parameter, reach) = match (reads, args.surface.reach()) {
-        (Reads::Halo, Some(radius)) => (of_reach, Reach::Ground(depth * radius)),
+        (Reads::Halo, Some(radius)) => {
+            (of_reach, Reach::Ground((depth * radius).min(farthest(headers, &grid))))
+        }
         (Reads::Nearest, _) => {
             let reach = depth * first_reach(recipe.max_points, headers, &grid);
             ("--max-points", Reach::Ground(reach))
@@ -157,6 +164,12 @@ fn try_divide(
     let params = args.budget.params(grid, models, recipe)?;
     let params = params.halo_has_cells(false).reach(parameter, reach);
     Ok(tile_plan::plan(&headers.inputs, &params))
+}
+
+/// Returns how far a point may at most be from a cell, and a cell more: a wider halo holds no more points.
+fn farthest(headers: &Headers, grid: &GridSpec) -> f64 {
+    let Bounds { min_x, min_y, max_x, max_y } = joined(headers.bounds, grid.bounds());
+    (max_x - min_x).hypot(max_y - min_y) + grid.cell_size
 }
 
 /// The most cells that a tile reads at first around it: a plan holds as many.

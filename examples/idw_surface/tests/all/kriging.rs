@@ -109,6 +109,31 @@ fn a_variogram_is_fitted_and_validated() {
 }
 
 #[test]
+fn points_that_share_a_place_predict_each_other_and_are_noted() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let words = ["--variogram", "spherical:1,20", "--cross-validate", "--bounds=0,0,9,9"];
+    let validate = |rows: &str| {
+        std::fs::write(folder.join("p.csv"), format!("x,y,z\n{rows}")).unwrap();
+        let run = [&["p.csv"], &words[..], &["--resolution", "3", "--overwrite"]].concat();
+        (PROGRAM.json(folder, &run)["cross_validation"][0].clone(), PROGRAM.succeeds(folder, &run))
+    };
+    let note = "points share a place with others";
+    // The two at one place have errors of 2 and -2, the others those of the others' mean.
+    let (found, text) = validate("0,0,1\n0,0,3\n9,0,2\n0,9,2\n");
+    assert!(text.contains(&format!("2 of 4 {note}")), "{text}");
+    let squares = 4.0 * found["rmse"].as_f64().unwrap().powi(2);
+    assert!((squares - 8.0).abs() < 1e-9, "{found}");
+    assert!(found["deviation_ratio"].as_f64().unwrap().abs() < 1e-9, "{found}");
+    let (found, text) = validate("0,0,1\n0,0,1\n4,4,2\n4,4,2\n");
+    assert!(text.contains(&format!("4 of 4 {note}")), "{text}");
+    assert!(text.contains("mean squared deviation ratio unknown"), "{text}");
+    assert!(found["deviation_ratio"].is_null() && found["rmse"] == 0.0, "{found}");
+    let (_, text) = validate("0,0,1\n9,0,2\n0,9,2\n");
+    assert!(!text.contains(note), "{text}");
+}
+
+#[test]
 fn what_is_wrong_is_said_in_one_line() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();

@@ -38,6 +38,22 @@ fn bins(has_bins: bool) -> &'static [&'static str] {
     if has_bins { &["bin"] } else { &[] }
 }
 
+#[test]
+fn a_radius_beyond_all_points_has_a_plan_whose_tiles_are_one_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    std::fs::write(here.join("p.csv"), "x,y,z\n0,0,1\n30,2,5\n7,28,3\n20,20,2\n").unwrap();
+    for radius in ["100", "1e12", "1e150"] {
+        let surface = ["p.csv", "--radius", radius, "--resolution", "1", "--overwrite"];
+        PROGRAM.succeeds(here, &[&surface[..], &["-o", "one.tif"]].concat());
+        let plan = [&["plan"], &surface[..], &["--tile-size", "20", "-o", "plan.json"]].concat();
+        PROGRAM.succeeds(here, &plan);
+        PROGRAM.succeeds(here, &["run", "plan.json", "--all"]);
+        PROGRAM.succeeds(here, &[&["merge", "plan.json"], &MERGE[..]].concat());
+        assert!(is_same(here, "one.tif", "tiles.tif"), "{radius}");
+    }
+}
+
 /// Around a tile lie points that it reads, and no cells that it holds.
 #[test]
 fn few_points_over_many_cells_are_planned_within_little_memory() {
@@ -513,6 +529,13 @@ fn tiles_in_work_keep_the_memory_of_the_plan() {
 #[test]
 fn points_of_which_filters_keep_none_have_no_plan() {
     PROGRAM.plans_only_what_filters_keep(&["--radius", "9"]);
+}
+
+#[test]
+fn bounds_between_the_points_have_no_plan() {
+    PROGRAM.plans_only_ground_with_points(&["--radius", "1"]);
+    PROGRAM.plans_only_ground_with_points(&["--radius", "1", "--variogram", "fit"]);
+    PROGRAM.plans_only_ground_with_points(&["--kernel", "uniform", "--bandwidth", "1"]);
 }
 
 #[test]

@@ -1,9 +1,12 @@
 //! Making a plan.
 
 use anyhow::{Result, anyhow, bail, ensure};
+use geo_io::CsvColumns;
 use gpu_core::{GridSpec, Shortest};
 use nni_grid::Duplicates;
+use programs::args::PointArgs;
 use programs::cloud::step_of_heights;
+use programs::ground::Ground;
 use programs::inputs::Files;
 use programs::report::Report;
 use programs::scale::{
@@ -17,6 +20,7 @@ use crate::above::Floor;
 use crate::args::PlanArgs;
 use crate::asked::Asked;
 use crate::beside::require_one_system;
+use crate::dsm::WholeCells;
 use crate::extent::{self, FARTHEST, too_large};
 use crate::lattice::Lattice;
 use crate::scale::needs::Kind;
@@ -64,6 +68,7 @@ pub fn plan(args: &PlanArgs) -> Result<()> {
     })?;
     let plan = planning.stages.run("divide", |progress| -> Result<Plan> {
         let plan = divide(args, &asked, &headers)?;
+        require_points(&args.surface, &asked, &headers, (&args.points, &columns))?;
         if asked.bounds.is_none() {
             headers.note_strays((&args.points, &columns), plan.grid(), progress)?;
         }
@@ -102,6 +107,22 @@ fn divide(args: &PlanArgs, asked: &Asked, headers: &Headers) -> Result<Plan> {
         }
         _ => args.budget.explain(error),
     })
+}
+
+/// Refuses `--bounds` beside all points, as one run does.
+fn require_points(
+    surface: &SurfaceArgs,
+    asked: &Asked,
+    headers: &Headers,
+    of_points: (&PointArgs, &CsvColumns),
+) -> Result<()> {
+    let (grid, lattice) = grid(surface, asked, headers)?;
+    let Some(near) = extent::near(surface, &grid).filter(|_| asked.bounds.is_some()) else {
+        return Ok(());
+    };
+    let whole = WholeCells { ground: &near, lattice };
+    let ground: &dyn Ground = if surface.dsm { &whole } else { &near };
+    headers.require_points_on(of_points, ground).map_err(|error| asked.explained(error))
 }
 
 /// Between what the heights lie, if they are interpolated, and the further values.

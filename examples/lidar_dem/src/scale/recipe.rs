@@ -7,7 +7,7 @@ use anyhow::{Result, anyhow};
 use geo_io::{Crs, CsvColumns};
 use gpu_core::{Device, Progress};
 use nni_grid::{Fill, Method, Weights};
-use programs::args::PointArgs;
+use programs::args::{Given, PointArgs};
 use programs::cloud::Cloud;
 use programs::scale::{self, Needs, PointRecipe, Selection, SurfaceRecipe, System};
 use serde::{Deserialize, Serialize};
@@ -133,6 +133,7 @@ impl Recipe {
     /// How the surface is made.
     pub fn surface(&self) -> Result<SurfaceArgs> {
         Ok(SurfaceArgs {
+            given: Given::default(),
             resolution: None,
             size: None,
             template: None,

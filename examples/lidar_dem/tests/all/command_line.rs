@@ -74,9 +74,14 @@ fn what_is_wrong_is_said_with_a_tip() {
 fn an_option_without_its_product_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("points.csv"), PLANE).unwrap();
-    let cases: [(&[&str], &[&str]); 8] = [
+    let cases: [(&[&str], &[&str]); 12] = [
         (&["--supersample", "3"], &["--supersample belongs to --method pixels"]),
         (&["--contour-interval", "3"], &["--contour-interval belongs to --contours"]),
+        // Likewise at their default values.
+        (&["--supersample", "1"], &["--supersample belongs to --method pixels"]),
+        (&["--contour-interval", "5"], &["--contour-interval belongs to --contours"]),
+        (&["-o", "o.csv", "--compress", "deflate"], &["--compress belongs to", "Zarr"]),
+        (&["-o", "o.zarr", "--nodata", "-9999"], &["--nodata belongs to", ".xyz"]),
         (&["--azimuth", "3"], &["--azimuth belongs to --hillshade or --relief"]),
         (&["--altitude", "3", "--slope", "s.tif"], &["--altitude belongs to --hillshade"]),
         (&["--z-factor", "3"], &["--z-factor belongs to --slope, --hillshade or --relief"]),

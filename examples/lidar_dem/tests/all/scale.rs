@@ -358,6 +358,13 @@ fn points_of_which_filters_keep_none_have_no_plan() {
 }
 
 #[test]
+fn bounds_between_the_points_have_no_plan() {
+    PROGRAM.plans_only_ground_with_points(&["--resolution", "0.1", "--max-distance", "3"]);
+    let pixels = ["--method", "pixels", "--resolution", "0.1"];
+    PROGRAM.plans_only_ground_with_points(&pixels);
+}
+
+#[test]
 fn what_has_no_plan_gets_one_line() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();

@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 use gpu_core::Bounds;
+use programs::cloud::on_ground;
 use programs::report::Report;
 use programs::scale::{Headers, Planning, report_bins_size, report_tiles};
 use programs::systems::note_on_bounds;
@@ -26,6 +27,12 @@ pub fn plan(args: &PlanArgs) -> Result<()> {
         .stages
         .run("headers", |_| Headers::read(paths, (points, &args.tree.columns()), true))
         .map_err(values::named)?;
+    let extent = args.tree.extent();
+    if let Some(extent) = &extent {
+        let columns = args.tree.columns();
+        let kept = headers.require_points_on((points, &columns), extent).map_err(values::named);
+        kept.map_err(|error| on_ground(error, "--bounds", Some(*extent)))?;
+    }
     let (crs, note) = system::of_points(&args.tree, headers.crs.clone(), headers.bounds)?;
     let are_fields = values::are_fields(paths);
     let numbering = Numbering::of(&headers);
@@ -37,7 +44,7 @@ pub fn plan(args: &PlanArgs) -> Result<()> {
     let mut report = Report::default();
     files.report(&mut report);
     report.crs(crs.as_ref());
-    let of_bounds = note_on_bounds(args.tree.extent(), crs.as_ref(), Some(headers.bounds));
+    let of_bounds = note_on_bounds(extent, crs.as_ref(), Some(headers.bounds));
     note.iter().chain(&of_bounds).for_each(|note| report.note(note));
     say(&mut report, &plan, &headers, values);
     planning.end(&plan, report)

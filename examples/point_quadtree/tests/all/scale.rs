@@ -155,6 +155,11 @@ fn points_of_which_filters_keep_none_have_no_plan() {
 }
 
 #[test]
+fn bounds_between_the_points_have_no_plan() {
+    PROGRAM.plans_only_ground_with_points(&[]);
+}
+
+#[test]
 fn what_has_no_plan_or_bins_gets_one_line() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();

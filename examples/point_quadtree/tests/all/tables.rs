@@ -141,3 +141,40 @@ fn a_catalogue_gives_the_tree_and_the_plan_of_its_tables_by_name() {
 fn an_error_that_no_point_lies_in_the_bounds_has_both_extents() {
     PROGRAM.tells_both_extents(&[]);
 }
+
+#[test]
+fn each_point_of_a_multi_point_has_a_number() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    let rows =
+        [(5u8, vec![[1.0, 1.0], [2.0, 2.0]]), (6, vec![[3.0, 3.0]]), (7, vec![[4.0, 4.0]; 2])];
+    let features = rows.into_iter().map(|(value, places)| {
+        let mut properties = geo_io::Properties::default();
+        properties.set("v", value);
+        (properties, geo_io::Shape::Points(places))
+    });
+    geo_io::write_geoparquet_features(&here.join("m.parquet"), features, None).unwrap();
+    std::fs::write(here.join("a.csv"), "x,y,v\n9,9,1\n").unwrap();
+    let near = |inputs: &[&str]| {
+        let options = ["--value", "v", "--nearest=0,0,9", "--columns", "x,y", "--device", "cpu"];
+        let report = PROGRAM.json(here, &[inputs, &options].concat());
+        let near = report["nearest"].as_array().unwrap().clone();
+        let of = |near: &serde_json::Value| {
+            (
+                near["point"].as_u64().unwrap(),
+                near["values"]["v"].as_f64(),
+                near["row"].as_str().map(str::to_owned),
+            )
+        };
+        let mut near: Vec<_> = near.iter().map(of).collect();
+        near.sort_by_key(|(point, ..)| *point);
+        near
+    };
+    let alone = near(&["m.parquet"]);
+    let values = [5.0, 5.0, 6.0, 7.0, 7.0].map(Some);
+    assert_eq!(alone, (0..).zip(values).map(|(n, v)| (n, v, None)).collect::<Vec<_>>());
+    let row = |n: u64| Some(format!("m.parquet: point {n}"));
+    let behind: Vec<_> = (1..).zip(values).map(|(n, v)| (n, v, row(n))).collect();
+    let first = (0, Some(1.0), Some("a.csv: row 1".to_owned()));
+    assert_eq!(near(&["a.csv", "m.parquet"]), [vec![first], behind].concat());
+}

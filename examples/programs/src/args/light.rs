@@ -5,28 +5,27 @@ use clap::Args;
 use serde::{Deserialize, Serialize};
 use terrain_grid::{Edges, Light, Product, ProductParams, SlopeUnit};
 
-use super::belonging::require_owner;
+use super::belonging::Given;
 use super::words::{elevation, positive, turn};
-
-/// What the options have by default.
-const Z_FACTOR: f64 = 1.0;
-const AZIMUTH: f64 = 315.0;
-const ALTITUDE: f64 = 45.0;
 
 /// How slopes and shades are computed.
 #[derive(Args, Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[command(next_help_heading = "Slope and light")]
 pub struct LightArgs {
+    /// The options of the command line.
+    #[command(flatten)]
+    #[serde(skip)]
+    given: Given,
     /// Factor on heights for slope and light, in addition to the factor from the units of the coordinate system. A
     /// factor of 2 doubles the relief. Give 0.3048 for heights in feet if the system does not say so
-    #[arg(long, value_name = "FACTOR", default_value_t = Z_FACTOR, value_parser = positive)]
+    #[arg(long, value_name = "FACTOR", default_value_t = 1.0, value_parser = positive)]
     pub z_factor: f64,
     /// Where the light comes from, in degrees clockwise from north, from -360 to 360
-    #[arg(long, value_name = "DEGREES", default_value_t = AZIMUTH, value_parser = turn)]
+    #[arg(long, value_name = "DEGREES", default_value_t = 315.0, value_parser = turn)]
     pub azimuth: f64,
     /// Height of the light above the horizon, in degrees from 0 to 90
-    #[arg(long, value_name = "DEGREES", default_value_t = ALTITUDE, value_parser = elevation)]
+    #[arg(long, value_name = "DEGREES", default_value_t = 45.0, value_parser = elevation)]
     pub altitude: f64,
 }
 
@@ -37,24 +36,14 @@ impl LightArgs {
     /// # Errors
     /// In the case that the summary names.
     pub fn check(&self, shades: &[(&str, bool)], slopes: &[(&str, bool)]) -> Result<()> {
-        require_owner("--azimuth", self.has_azimuth(), shades)?;
-        require_owner("--altitude", self.has_altitude(), shades)?;
-        require_owner("--z-factor", self.has_z_factor(), &[slopes, shades].concat())
+        self.given.require_owner("--azimuth", shades)?;
+        self.given.require_owner("--altitude", shades)?;
+        self.given.require_owner("--z-factor", &[slopes, shades].concat())
     }
 
-    /// Whether the factor is another than by default.
-    pub fn has_z_factor(&self) -> bool {
-        self.z_factor != Z_FACTOR
-    }
-
-    /// Whether the azimuth is another than by default.
-    pub fn has_azimuth(&self) -> bool {
-        self.azimuth != AZIMUTH
-    }
-
-    /// Whether the altitude is another than by default.
-    pub fn has_altitude(&self) -> bool {
-        self.altitude != ALTITUDE
+    /// Whether the command line has an option of the light.
+    pub fn has(&self, option: &str) -> bool {
+        self.given.has(option)
     }
 
     /// The brightness under the light, of every cell that has a height.

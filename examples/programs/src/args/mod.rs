@@ -8,7 +8,7 @@ mod run;
 mod size;
 mod words;
 
-pub use belonging::require_owner;
+pub use belonging::{Given, require_owner};
 pub use light::LightArgs;
 pub use points::PointArgs;
 pub use raster::{Format, RasterArgs, ending};

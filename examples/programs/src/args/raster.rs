@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 use clap::Args;
 use geo_io::{Compression, Overviews, TiffOptions};
 
-use super::belonging::require_owner;
+use super::belonging::Given;
 use super::words::nodata;
 
 /// What stands for a missing value by default.
@@ -16,6 +16,9 @@ const NODATA: f32 = -9999.0;
 #[derive(Args, Debug)]
 #[command(next_help_heading = "GeoTIFF")]
 pub struct RasterArgs {
+    /// The options of the command line.
+    #[command(flatten)]
+    given: Given,
     /// The number that stands for a missing value, in a GeoTIFF and in a table .xyz
     #[arg(long, value_name = "VALUE", default_value_t = NODATA, value_parser = nodata)]
     pub nodata: f32,
@@ -37,9 +40,9 @@ impl RasterArgs {
         let has = |ending: &str| endings.iter().any(|own| own == ending);
         let tiff = ("a GeoTIFF (.tif)", has("tif") || has("tiff"));
         let (zarr, table) = (("Zarr (.zarr)", has("zarr")), ("a table (.xyz)", has("xyz")));
-        require_owner("--cog", self.cog, &[tiff])?;
-        require_owner("--compress", self.compress != Compression::default(), &[tiff, zarr])?;
-        require_owner("--nodata", self.nodata.to_bits() != NODATA.to_bits(), &[tiff, table])
+        self.given.require_owner("--cog", &[tiff])?;
+        self.given.require_owner("--compress", &[tiff, zarr])?;
+        self.given.require_owner("--nodata", &[tiff, table])
     }
 
     /// Returns the value for geo-io.

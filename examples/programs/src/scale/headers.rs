@@ -10,6 +10,7 @@ use tile_plan::Input;
 use super::{name, stamp};
 use crate::args::PointArgs;
 use crate::cloud::{Cloud, without_points};
+use crate::ground::Ground;
 use crate::middle::{Middle, SAMPLE};
 use crate::report::Report;
 use crate::systems::{Shared, require_on_globe};
@@ -98,11 +99,25 @@ impl Headers {
             inputs.push(input.stamp(about).rank(rank));
             firsts.push(first);
         }
-        require_kept(paths, &inputs, (points, columns))?;
+        require_kept(paths, &inputs, (points, columns), None)?;
         let bounds = all.with_context(|| without_points(paths))?;
         notes.extend(shared.note());
         let crs = shared.into_crs();
         Ok(Self { inputs, firsts, rows, range, ranges, bounds, crs, notes })
+    }
+
+    /// Refuses inputs without a point on a ground, of those that the filters keep. It reads up to the first such point,
+    /// since headers do not tell where between their bounds points lie.
+    ///
+    /// # Errors
+    /// The error of a run at once ([`on_ground`](crate::cloud::on_ground) names its option), or of reading an input.
+    pub fn require_points_on(
+        &self,
+        of_points: (&PointArgs, &CsvColumns),
+        ground: &dyn Ground,
+    ) -> Result<()> {
+        let paths = self.inputs.iter().map(|input| PathBuf::from(&input.path));
+        require_kept(&paths.collect::<Vec<_>>(), &self.inputs, of_points, Some(ground))
     }
 
     /// The lowest and the highest value.
@@ -197,8 +212,8 @@ fn header(path: &Path, (points, columns): (&PointArgs, &CsvColumns)) -> Result<O
     Ok((Header { points: count, bounds, heights, crs, notes }, cloud.ranges, cloud.tally.read))
 }
 
-/// Refuses inputs of which the classes, the returns and the noise that count keep no point. It reads up to the first
-/// point that is kept: a header counts the others too.
+/// Refuses inputs of which the classes, the returns, the noise and the ground that count keep no point. It reads up to
+/// the first point that is kept: a header counts the others too.
 ///
 /// # Errors
 /// The error of a run at once: it says what the filters dropped.
@@ -206,23 +221,27 @@ fn require_kept(
     paths: &[PathBuf],
     with_points: &[Input],
     (points, columns): (&PointArgs, &CsvColumns),
+    ground: Option<&dyn Ground>,
 ) -> Result<()> {
     /// Points that are read at once.
     const FEW: usize = 1 << 10;
-    for input in with_points {
+    let filter = points.filter(ground.map(Ground::bounds));
+    let holds = |x, y| ground.is_none_or(|ground| ground.holds(x, y));
+    let may_hold = |area: &Bounds| ground.is_none_or(|ground| ground.touches(area));
+    for input in with_points.iter().filter(|input| input.bounds.as_ref().is_none_or(&may_hold)) {
         let mut is_kept = false;
         let mut take = |cloud: &PointCloud| {
-            is_kept = !cloud.is_empty();
+            is_kept = cloud.x.iter().zip(&cloud.y).any(|(&x, &y)| holds(x, y));
             if is_kept { Err(geo_io::Error::Cancelled) } else { Ok(()) }
         };
-        let (path, filter, silent) = (Path::new(&input.path), points.filter(None), &Silent);
+        let (path, silent) = (Path::new(&input.path), &Silent);
         let read = geo_io::read_batches(path, &filter, columns, FEW, silent, &mut take);
         if is_kept {
             return Ok(());
         }
         read?;
     }
-    Cloud::read_of(paths, (points, columns), None, (&Silent).into()).map(drop)
+    Cloud::read_of(paths, (points, columns), ground, (&Silent).into()).map(drop)
 }
 
 /// Gives all points of an input to `take`, some at a time. A header counts noise and every class, and so does this.

@@ -117,6 +117,21 @@ fn json_has_all_digits_and_infinities() {
     assert_eq!(sum(&["u.ccq", "--range", "6,18446744073709551615"])["sum"], json!(u64::MAX - 1));
     let found = sum(&["f.ccq", "--range", "1,inf"]);
     assert_eq!((&found["sum"], &found["mean"]), (&json!("inf"), &json!("inf")));
+    // Of integers all digits, with no exponent; of floats a number, however large.
+    for (name, values, expected) in [
+        ("a", [1i64 << 62; 4], json!("18446744073709551616")),
+        ("b", [1 << 53, 1, 0, 0], json!(9_007_199_254_740_993u64)),
+        ("c", [i64::MIN, i64::MIN, 0, 0], json!("-18446744073709551616")),
+    ] {
+        write_npy(&path.join(format!("{name}.npy")), &values, 4, 1).unwrap();
+        let index = format!("{name}.ccq");
+        PROGRAM.succeeds(path, &["build", &format!("{name}.npy"), "-o", &index]);
+        assert_eq!(sum(&[&index, "--range", "-inf,inf"])["sum"], expected, "{name}");
+    }
+    write_npy(&path.join("d.npy"), &[1e23, 2.0, 0.0, 0.0], 4, 1).unwrap();
+    PROGRAM.succeeds(path, &["build", "d.npy", "-o", "d.ccq"]);
+    let found = sum(&["d.ccq", "--range", "-inf,inf"]);
+    assert_eq!(found["sum"].as_f64(), Some(1e23), "{found}");
     PROGRAM.succeeds(path, &["query", "f.ccq", "-o", "q.geojson"]);
     let json = json_of(&path.join("q.geojson"));
     let of = &json["features"][0]["properties"];

@@ -33,28 +33,41 @@ pub fn merge(args: &MergeArgs) -> Result<()> {
     report.line("dem", format_args!("{width} x {height} cells, of {tiles} tiles"));
     report.field("dem", json!({"width": width, "height": height}));
     report.field("tiles", tiles);
-    for (name, path) in args.outputs.wanted() {
-        let output = Output { path, existing: args.run.existing() };
-        match name.kind() {
-            Kind::Numbers => {
-                let tally =
-                    stages.run(name.word(), |_| merge_numbers(&planned, &whole, output, name))?;
-                let unit = planned.recipe.method.unit(name);
-                tally.report(&mut report, name.word(), Some(unit));
-            }
-            Kind::Colours => {
-                stages.run(name.word(), |_| merge_colours(&planned, &whole, output, name))?;
-            }
-            Kind::Lines => {
-                let lines = stages.run(name.word(), |_| merge_lines(&planned, output, &place))?;
-                let about = (lines, planned.recipe.drawing.contour_interval);
-                contours::report(&mut report, path, place.crs.as_ref(), about);
-            }
-        }
-    }
+    geo_io::write_together(|| {
+        let mut products = args.outputs.wanted();
+        products.try_for_each(|product| {
+            merge_product(args, (&planned, &whole), product, (&mut stages, &mut report))
+        })
+    })?;
     report.stages(&stages);
     report.written(outputs(args));
     report.print(&args.run, false);
+    Ok(())
+}
+
+/// Writes a product of all tiles.
+fn merge_product(
+    args: &MergeArgs,
+    (planned, whole): (&Planned, &Whole),
+    (name, path): (Name, &PathBuf),
+    (stages, report): (&mut Stages, &mut Report),
+) -> Result<()> {
+    let output = Output { path, existing: args.run.existing() };
+    match name.kind() {
+        Kind::Numbers => {
+            let tally = stages.run(name.word(), |_| merge_numbers(planned, whole, output, name))?;
+            let unit = planned.recipe.method.unit(name);
+            tally.report(report, name.word(), Some(unit));
+        }
+        Kind::Colours => {
+            stages.run(name.word(), |_| merge_colours(planned, whole, output, name))?;
+        }
+        Kind::Lines => {
+            let lines = stages.run(name.word(), |_| merge_lines(planned, output, whole.place))?;
+            let about = (lines, planned.recipe.drawing.contour_interval);
+            contours::report(report, path, whole.place.crs.as_ref(), about);
+        }
+    }
     Ok(())
 }
 

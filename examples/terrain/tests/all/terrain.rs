@@ -263,11 +263,18 @@ fn what_is_wrong_gets_one_line() {
     with(&["--shading", "igor"], &["--shading belongs to --hillshade or --relief"]);
     with(&["--azimuth", "3"], &["--azimuth belongs to --hillshade"]);
     with(&["--altitude", "3"], &["--altitude belongs to --hillshade"]);
+    // Likewise at their default values.
+    with(&["--contour-interval", "5"], &["--contour-interval belongs to --contours"]);
+    with(&["--shading", "lambert"], &["--shading belongs to --hillshade or --relief"]);
+    with(&["--azimuth", "315"], &["--azimuth belongs to --hillshade"]);
+    with(&["--tri-method", "riley"], &["--tri-method belongs to --tri"]);
     let shade = |more: &[&str], parts: &[&str]| {
         fails(&[&["plane.tif", "--hillshade", "h.npy"], more].concat(), parts);
     };
     shade(&["--shading", "multidirectional", "--azimuth", "3"], &["--azimuth", "has four"]);
     shade(&["--shading", "igor", "--altitude", "3"], &["igor takes no --altitude"]);
+    shade(&["--shading", "igor", "--altitude", "45"], &["igor takes no --altitude"]);
+    shade(&["--shading", "multidirectional", "--azimuth", "315"], &["--azimuth", "has four"]);
     shade(&["--cog"], &["--cog belongs to a GeoTIFF"]);
     shade(&["--nodata", "3"], &["--nodata belongs to a GeoTIFF"]);
     let tri = |more: &[&str], parts: &[&str]| {

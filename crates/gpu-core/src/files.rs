@@ -128,6 +128,8 @@ pub fn place(path: &Path) -> Result<PathBuf> {
             Ok(about) if about.is_symlink() => at = folder.join(fs::read_link(&at)?),
             Ok(about) if about.is_dir() => return Err(bad("it is a folder")),
             Ok(about) if !about.is_file() => return Err(bad("it is not a regular file")),
+            // A name that is too long, or a folder without the right to look into it.
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
             _ => return Ok(at),
         }
     }
@@ -603,6 +605,18 @@ mod tests {
         save(&folder.path().join("there/../there/./.tif"), b"x").unwrap();
         save(&folder.path().join("a."), b"x").unwrap();
         assert_eq!(names(folder.path()), ["a.", "there"]);
+    }
+
+    #[test]
+    fn a_name_that_is_too_long_is_refused_before_the_work() {
+        let folder = tempfile::tempdir().unwrap();
+        let name = "f".repeat(300);
+        for path in [folder.path().join(&name), folder.path().join(&name).join("a")] {
+            assert!(place(&path).is_err(), "{}", path.display());
+        }
+        let error = place(&folder.path().join(&name)).unwrap_err();
+        assert!(error.to_string().contains("too long"), "{error}");
+        place(&folder.path().join("f".repeat(100))).unwrap();
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use gpu_core::files::{CompleteFolder, UnfinishedFolder, folder_of, require_replaceable};
+use gpu_core::files::{self, CompleteFolder, UnfinishedFolder, folder_of, require_replaceable};
 
 use crate::output::together::{self, Nameless};
 use crate::output::{Existing, Output, failed};
@@ -119,10 +119,13 @@ fn is_own(path: &Path, is_in_array: bool) -> bool {
     name == METADATA || (is_in_array && is_chunk) || is_unfinished
 }
 
-/// The folder that a path means: links are followed.
+/// The folder that a path means: links are followed, also to a folder that is not there yet.
 fn place(path: &Path) -> Result<PathBuf> {
     if let Ok(place) = path.canonicalize() {
         return Ok(place);
+    }
+    if path.is_symlink() {
+        return files::place(path).map_err(|e| failed(path, e));
     }
     let Some(name) = path.file_name() else {
         return Err(Error::write(path, "it does not name a Zarr store"));
@@ -131,5 +134,30 @@ fn place(path: &Path) -> Result<PathBuf> {
     match parent.canonicalize() {
         Ok(folder) => Ok(folder.join(name)),
         Err(_) => Err(Error::NoFolder { path: path.to_owned(), folder: parent.to_owned() }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[cfg(unix)]
+    use super::*;
+
+    #[test]
+    #[cfg(unix)]
+    fn a_link_to_a_store_stays_and_its_target_is_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        std::os::unix::fs::symlink("real.zarr", at("link.zarr")).unwrap();
+        std::os::unix::fs::symlink("loop.zarr", at("loop.zarr")).unwrap();
+        let write = |existing| {
+            let store = PendingFolder::begin(Output { path: &at("link.zarr"), existing })?;
+            store.add(METADATA.as_ref(), br#"{"zarr_format":3,"node_type":"array"}"#)?;
+            store.finish()
+        };
+        write(Existing::Refuse).unwrap();
+        write(Existing::Replace).unwrap();
+        assert!(matches!(write(Existing::Refuse), Err(Error::Exists { .. })));
+        assert!(at("link.zarr").is_symlink() && at("real.zarr").join(METADATA).is_file());
+        assert!(PendingFolder::begin(Output::from(&at("loop.zarr"))).is_err());
     }
 }

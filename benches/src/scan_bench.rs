@@ -260,9 +260,7 @@ impl Bench {
         let len = 10 * (offsets.len() - 1);
         let (mut top, mut indices) = (self.gpu.zeroed::<u32>(len)?, self.gpu.zeroed::<u64>(len)?);
         let how = (TopK::greatest(), 10);
-        self.row(name, n, |w| {
-            gpu::segmented_top_k(w, how, &offsets, &keys, &mut top, &mut indices)
-        })
+        self.row(name, n, |w| gpu::segmented_top_k(w, how, &offsets, &keys, &mut top, &mut indices))
     }
 
     fn sorts(&mut self, n: usize) -> Result<()> {

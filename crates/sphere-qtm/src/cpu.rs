@@ -4,13 +4,13 @@
 //!
 //! ```text
 //! fill(triangle, sites of its parent):
-//!     pivots = the two sites nearest to the centre
+//!     pivots = the two sites nearest to the centre, sought from its parent's on
 //!     if the parent has a list:
 //!         drop sites that the pivots beat everywhere in the triangle
 //!     else:
 //!         go down the balls around runs of sites, and skip those of which the pivots beat all sites
-//!         there is a list if at most 64 sites are left
-//!     fill each child
+//!         there is a list if at most 128 sites are left
+//!     fill each child; of a triangle with a list and up to 16 cells, all cells at once
 //! a cell of the wanted level takes the nearest site of its list, or of all by a search
 //! ```
 //!
@@ -64,7 +64,13 @@ pub fn voronoi(points: &Points<'_>, params: &Params, progress: &dyn Progress) ->
         progress.at("voronoi", f64::from(octant) / 8.0)?;
         let (part, others) = rest.split_at(cells / 8);
         rest = others;
-        search.fill(&Triangle::octant(octant), all.as_deref(), params.level, 0, part);
+        search.fill(
+            &Triangle::octant(octant),
+            (all.as_deref(), Two::NOTHING),
+            params.level,
+            0,
+            part,
+        );
     }
     progress.at("voronoi", 1.0)?;
     Ok(diagram)
@@ -144,30 +150,32 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Fills the part of a triangle's cells from its parent's candidates, if that has a list. `depth` is its level.
+    /// Fills the part of a triangle's cells from its parent's candidates, if that has a list, and the two sites that were
+    /// near its parent's centre. `depth` is its level.
     fn fill(
         &self,
         triangle: &Triangle,
-        candidates: Option<&[u32]>,
+        (candidates, near): (Option<&[u32]>, Two),
         level: Level,
         depth: u32,
         part: Part<'_>,
     ) {
-        if depth == level.get() {
-            return part.write(self.nearest(triangle.centre(), candidates));
+        let left = level.get() - depth;
+        if left == 0 {
+            return part.write(self.nearest(triangle.centre(), candidates, near));
         }
-        let is_last = depth + 1 == level.get();
-        let kept = self.kept(triangle, candidates, is_last);
+        let (kept, near) = self.kept(triangle, candidates, near, left);
         let candidates = kept.as_deref().or(candidates);
-        let children = triangle.children();
         if let Some(list) = candidates
-            .filter(|list| is_last && self.wanted == 1 && (LEAST..=MOST).contains(&list.len()))
+            .filter(|list| left <= 2 && self.wanted == 1 && (LEAST..=MOST).contains(&list.len()))
         {
-            return self.write_four(&children, list, part);
+            let few = Few::new(list.iter().map(|&position| self.balls.ball(0, position)));
+            return self.write_few(triangle, left, &few, list, part);
         }
+        let children = triangle.children();
         let children = children.iter().zip(part.quarters());
         let fill = |(child, part): (&Triangle, Part<'_>)| {
-            self.fill(child, candidates, level, depth + 1, part);
+            self.fill(child, (candidates, near), level, depth + 1, part);
         };
         if depth < PARALLEL {
             children.collect::<Vec<_>>().into_par_iter().for_each(fill);
@@ -176,25 +184,36 @@ impl Search<'_> {
         }
     }
 
-    /// Writes the nearest sites of four cells side by side.
-    fn write_four(&self, cells: &[Triangle; 4], candidates: &[u32], part: Part<'_>) {
-        let few = Few::new(candidates.iter().map(|&position| self.balls.ball(0, position)));
+    /// Writes the nearest sites of the cells of a triangle, of a few.
+    fn write_few(
+        &self,
+        triangle: &Triangle,
+        left: u32,
+        few: &Few,
+        candidates: &[u32],
+        part: Part<'_>,
+    ) {
+        let cells = triangle.children();
+        if left > 1 {
+            for (child, part) in cells.iter().zip(part.quarters()) {
+                self.write_few(child, left - 1, few, candidates, part);
+            }
+            return;
+        }
         let centres = cells.each_ref().map(Triangle::centre);
         let nearest = few.nearest(centres).into_iter().zip(centres).zip(part.quarters());
         for ((found, centre), part) in nearest {
             part.write(match found {
                 Some(first) => Two { first, second: NearSite::NOTHING },
-                None => self.nearest(centre, Some(candidates)),
+                None => self.nearest(centre, Some(candidates), Two::NOTHING),
             });
         }
     }
 
     /// The nearest two sites of a place, of candidates or of all.
-    fn nearest(&self, place: Vector, candidates: Option<&[u32]>) -> Two {
+    fn nearest(&self, place: Vector, candidates: Option<&[u32]>, near: Two) -> Two {
         let Some(candidates) = candidates else {
-            let mut found = self.balls.nearest(place, 2).into_iter();
-            let mut next = || found.next().unwrap_or(NearSite::NOTHING);
-            return Two { first: next(), second: next() };
+            return self.balls.nearest_two(place, near, self.sites);
         };
         candidates.iter().fold(Two::NOTHING, |two, &position| {
             let Ball { centre, site, .. } = self.balls.ball(0, position);
@@ -203,25 +222,26 @@ impl Search<'_> {
     }
 
     /// The candidates that a triangle keeps, if that may be fewer; without a list the sites that it takes, if these are
-    /// not too many.
+    /// not too many. Then two sites near its centre. `left` levels are below it.
     fn kept(
         &self,
         triangle: &Triangle,
         candidates: Option<&[u32]>,
-        is_last: bool,
-    ) -> Option<Vec<u32>> {
-        if candidates.is_some_and(|list| !self.prunes || is_last || list.len() <= SHORT) {
-            return None;
+        near: Two,
+        left: u32,
+    ) -> (Option<Vec<u32>>, Two) {
+        if candidates.is_some_and(|list| !self.prunes || left == 1 || list.len() <= SHORT) {
+            return (None, near);
         }
-        let two = self.nearest(triangle.centre(), candidates);
+        let two = self.nearest(triangle.centre(), candidates, near);
         let pivots = Pivots::new(triangle, two, self.sites, self.wanted);
         let mut kept = Vec::with_capacity(MOST);
         let Some(list) = candidates else {
             let (level, top) = self.balls.top();
-            return self.gather(&pivots, level, top, &mut kept).then_some(kept);
+            return (self.gather(&pivots, level, top, &mut kept).then_some(kept), two);
         };
         kept.extend(list.iter().copied().filter(|&at| pivots.keep(&self.balls.ball(0, at))));
-        Some(kept)
+        (Some(kept), two)
     }
 
     /// Adds the sites of balls that a triangle keeps; false if there are too many.

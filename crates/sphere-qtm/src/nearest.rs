@@ -95,33 +95,34 @@ pub fn nearest_sites(
 
 impl Balls {
     /// The `k` sites nearest to a place, in order; `k` is not 0.
-    pub(crate) fn nearest(&self, place: Vector, k: usize) -> Vec<NearSite> {
-        let mut search = Search { balls: self, place, k, best: Vec::with_capacity(k + 1) };
+    fn nearest(&self, place: Vector, k: usize) -> Vec<NearSite> {
+        let mut best = Best { k, sites: Vec::with_capacity(k + 1) };
         let (level, top) = self.top();
-        search.visit(level, top);
-        search.best
+        self.visit(place, level, top, &mut best);
+        best.sites
     }
-}
 
-/// A search around a place.
-struct Search<'a> {
-    balls: &'a Balls,
-    place: Vector,
-    k: usize,
-    /// The best so far, in order.
-    best: Vec<NearSite>,
-}
+    /// The two sites nearest to a place. The search is short if two are given that are near.
+    pub(crate) fn nearest_two(&self, place: Vector, near: Two, sites: &[Vector]) -> Two {
+        let at = |site: u32| match sites.get(site as usize) {
+            Some(&vector) => NearSite { squared: squared_chord(place, vector), site },
+            None => NearSite::NOTHING,
+        };
+        let mut two = Two::NOTHING.with(at(near.first.site)).with(at(near.second.site));
+        let (level, top) = self.top();
+        self.visit(place, level, top, &mut two);
+        two
+    }
 
-impl Search<'_> {
     /// Visits at most [`FANOUT`] balls of a level, the nearest first.
-    fn visit(&mut self, level: usize, balls: Range<u32>) {
+    fn visit(&self, place: Vector, level: usize, balls: Range<u32>, found: &mut impl Found) {
         let mut all = [(f64::INFINITY, 0); FANOUT];
         let count = balls.len();
         for (slot, of) in all.iter_mut().zip(balls) {
-            let Ball { centre, radius, site } = self.balls.ball(level, of);
-            let squared = squared_chord(self.place, centre);
+            let Ball { centre, radius, site } = self.ball(level, of);
+            let squared = squared_chord(place, centre);
             if level == 0 {
-                self.offer(NearSite { squared, site });
+                found.offer(NearSite { squared, site });
             } else {
                 *slot = (squared.sqrt() - radius, of);
             }
@@ -131,26 +132,51 @@ impl Search<'_> {
         }
         all[..count].sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
         for &(distance, of) in &all[..count] {
-            if distance > self.reach() {
+            // With room for rounding.
+            if distance > found.reach() + 1e-14 {
                 return;
             }
-            self.visit(level - 1, self.balls.inside(level, of));
+            self.visit(place, level - 1, self.inside(level, of), found);
         }
     }
+}
 
-    /// Beyond this chord nothing is among the best, with room for rounding.
+/// What a search has found.
+trait Found {
+    /// Beyond this chord nothing is among the nearest.
+    fn reach(&self) -> f64;
+    /// Takes a site if it is among the nearest.
+    fn offer(&mut self, found: NearSite);
+}
+
+impl Found for Two {
     fn reach(&self) -> f64 {
-        match self.best.get(self.k - 1) {
-            Some(worst) => worst.squared.sqrt() + 1e-14,
-            None => f64::INFINITY,
-        }
+        self.second.squared.sqrt()
     }
 
     fn offer(&mut self, found: NearSite) {
-        let at = self.best.partition_point(|other| other.is_before(found));
+        if found.site != self.first.site && found.site != self.second.site {
+            *self = self.with(found);
+        }
+    }
+}
+
+/// The best so far, in order.
+struct Best {
+    k: usize,
+    sites: Vec<NearSite>,
+}
+
+impl Found for Best {
+    fn reach(&self) -> f64 {
+        self.sites.get(self.k - 1).map_or(f64::INFINITY, |worst| worst.squared.sqrt())
+    }
+
+    fn offer(&mut self, found: NearSite) {
+        let at = self.sites.partition_point(|other| other.is_before(found));
         if at < self.k {
-            self.best.insert(at, found);
-            self.best.truncate(self.k);
+            self.sites.insert(at, found);
+            self.sites.truncate(self.k);
         }
     }
 }

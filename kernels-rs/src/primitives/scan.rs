@@ -13,9 +13,9 @@
 //! So each element is read once and written once, by 16 bytes a thread. A thread touches its own vectors only: there is
 //! no exchange through shared memory. The PTX of level 80 copies past the registers.
 //!
-//! A segmented scan does the same with sums that begin again at a head. While the elements are being copied, each warp
-//! finds the heads among its own by a search in the offsets, by a division by the rows' width, or, forward, in keys as
-//! wide as elements. For other keys the kernel of `flags` marks heads in an array of one bit an element. Backward, the
+//! A segmented scan does the same with sums that begin again at a head. Each warp finds the heads
+//! among its own elements while these are being copied: by a search in the offsets, or by a division by the rows' width.
+//! Forward, it finds them in keys as wide as elements. For other keys the kernel of `flags` marks heads in an array of one bit an element. Backward, the
 //! tile lies mirrored over the array, and its "head" is a segment's last element.
 //!
 //! The order in which elements are combined is fixed: see `gpu-scan`'s documentation of it.

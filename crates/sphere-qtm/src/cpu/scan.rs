@@ -10,7 +10,7 @@ const LANES: usize = 8;
 
 /// Sites at least, else they are compared faster one by one; and at most.
 pub(super) const LEAST: usize = 8;
-pub(super) const MOST: usize = 64;
+pub(super) const MOST: usize = 128;
 
 /// A few sites by coordinates.
 pub(super) struct Few {

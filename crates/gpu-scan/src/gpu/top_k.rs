@@ -120,7 +120,8 @@ pub fn segmented_top_k<'a, K: Key>(
     gpu.check_argument(&arguments.indices)?;
     let blocks = Blocks::x(segments.min(1 << 24) as u32);
     // SAFETY: the arrays are as long as stated and apart.
-    Ok(unsafe { gpu.enqueue(<K::Bits as of_segments::Instance>::KERNEL, blocks, arguments)? })
+    unsafe { gpu.enqueue(<K::Bits as of_segments::Instance>::KERNEL, blocks, arguments)? };
+    Ok(())
 }
 
 /// Checks that there are k of `len` elements.
@@ -183,8 +184,9 @@ impl<B: KernelBits> Call<'_, B> {
             }
             let (k, candidates) = (k as u32, source);
             let arguments = finish::Args { candidates, all, index_bits, k, keys, indices };
-            Ok(gpu.enqueue(<B as finish::Instance>::KERNEL, Blocks::x(1), arguments)?)
+            gpu.enqueue(<B as finish::Instance>::KERNEL, Blocks::x(1), arguments)?;
         }
+        Ok(())
     }
 
     /// Enqueues writing the first k elements, in no order but that of equal ones, and their indices.

@@ -51,8 +51,7 @@ pub unsafe fn of_segments<K: Ranked>(
         let (first, mut i) = (index * k as u64, thread::thread_idx_x());
         // SAFETY: the whole block comes here, and goes the same way.
         unsafe {
-            let cut = few.cut(&elements, (wanted, most), 32);
-            few.sort(&elements, cut);
+            few.first(&elements, (wanted, most), 32);
             while i < k {
                 let (mut key, mut place) = (K::from_bits64(0), u64::MAX);
                 if i < wanted {

@@ -48,6 +48,24 @@ impl<E: Entry, const THREADS: usize> Few<E, THREADS> {
         }
     }
 
+    /// Finds the first `wanted` elements, and sorts them with some more, at most `most` of all. Ends with a barrier.
+    ///
+    /// # Safety
+    /// As for [`cut`](Self::cut); `most` is at most [`FEW`].
+    #[inline(always)]
+    pub(super) unsafe fn first(
+        &self,
+        elements: &impl Elements,
+        counts: (u32, u32),
+        index_bits: u32,
+    ) {
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let cut = self.cut(elements, counts, index_bits);
+            self.sort(elements, cut);
+        }
+    }
+
     /// The cut after at least `wanted` elements, and at most `most`. Indices are below 2^`index_bits`.
     ///
     /// # Safety
@@ -140,7 +158,7 @@ impl<E: Entry, const THREADS: usize> Few<E, THREADS> {
     /// # Safety
     /// The whole block comes here.
     #[inline(always)]
-    pub(super) unsafe fn sort(&self, elements: &impl Elements, cut: Cut) {
+    unsafe fn sort(&self, elements: &impl Elements, cut: Cut) {
         let me = thread::thread_idx_x();
         // SAFETY: each element takes a place of its own. The whole block comes to each barrier.
         unsafe {

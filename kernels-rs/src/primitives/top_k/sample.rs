@@ -115,7 +115,7 @@ pub unsafe fn threshold<K: Ranked>(
         let wanted = u32::min(wanted as u32, count);
         // One of each step, at places that follow no period: multiples of the golden ratio.
         let sample = source.at(count, |i| {
-            let within = i.wrapping_mul(0x9e37_79b9) as u64 * step >> 32;
+            let within = (i.wrapping_mul(0x9e37_79b9) as u64 * step) >> 32;
             u64::min(i as u64 * step + within, len - 1)
         });
         let sample = Held::new(sample);
@@ -334,8 +334,7 @@ pub unsafe fn finish<K: Ranked>(
     let elements = source.at(source.len() as u32, |i| i as u64);
     // SAFETY: the whole block comes here, and goes the same way.
     unsafe {
-        let cut = few.cut(&elements, (k, FEW as u32), index_bits);
-        few.sort(&elements, cut);
+        few.first(&elements, (k, FEW as u32), index_bits);
         let mut i = thread::thread_idx_x();
         while i < k {
             let (rank, index) = few.element(i);

@@ -54,7 +54,7 @@ fn the_first_few_of_many() {
         let mut hidden = vec![1_u32; n as usize];
         let step = n.div_ceil(8192);
         for i in 0..n.div_ceil(step) {
-            let place = i * step + (i * 0x9e37_79b9 % (1 << 32) * step >> 32);
+            let place = i * step + ((i * 0x9e37_79b9 % (1 << 32) * step) >> 32);
             hidden[place.min(n - 1) as usize] = 0;
         }
         for k in [1, 17, 1000, 1024] {

@@ -125,14 +125,14 @@ pub unsafe fn whole<T: Scalar, O: Operator<T>, const ROWS: usize>(
 /// As for [`mod@whole`]; the cuts are as [`Cuts`] says.
 #[kernel(block = BLOCK, carve = |carver| Shared::<T>::new(carver, ROWS, true), instances(
     sum_u8: <u8, Sum, 4>, resident = 2;
-    sum_u16: <u16, Sum, 8>, resident = 3;
-    sum_u32: <u32, Sum, 8>, resident = 4;
+    sum_u16: <u16, Sum, 8>, resident = 3, spills = 16;
+    sum_u32: <u32, Sum, 8>, resident = 4, spills = 8;
     sum_u64: <u64, Sum, 8>, resident = 2;
-    sum_f32: <f32, Sum, 8>, resident = 4;
+    sum_f32: <f32, Sum, 8>, resident = 4, spills = 40;
     sum_f64: <f64, Sum, 8>, resident = 2;
     least_u8: <u8, Least<u8>, 4>, resident = 1;
     least_u16: <u16, Least<u16>, 8>, resident = 1;
-    least_u32: <u32, Least<u32>, 8>, resident = 4;
+    least_u32: <u32, Least<u32>, 8>, resident = 4, spills = 40;
     least_u64: <u64, Least<u64>, 8>, resident = 2;
     last_u8: <u8, Last<u8>, 4>, resident = 1;
     last_u16: <u16, Last<u16>, 8>, resident = 1;

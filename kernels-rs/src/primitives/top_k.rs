@@ -7,7 +7,7 @@
 //! 2. [`mod@filter`] keeps the elements up to that one, by rank and index, in no order. If more than 8192 are expected,
 //!    both begin again with these.
 //! 3. [`mod@finish`] finds the first k of what is left, and sorts them, in one block (module `few`). If fewer than k are
-//!    left, or more than there is room for, it goes over all elements: some 100 times as long.
+//!    left, or more than there is room for, it goes over all elements, at about 1 ns for each on an H200.
 //!
 //! More elements:
 //!

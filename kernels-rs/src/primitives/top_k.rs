@@ -3,8 +3,8 @@
 //! Up to [`FEW`] elements, by one read of the keys:
 //!
 //! 1. [`mod@threshold`] takes 8192 elements, one of each stretch of the array. It finds one of these up to which k of all
-//!    elements lie, but for a chance of some 1e-5.
-//! 2. [`mod@filter`] keeps the elements up to that one, by rank and index, in no order. If more than 8192 are expected,
+//!    elements lie, but for a chance of 3e-4 at most.
+//! 2. [`mod@filter`] keeps the elements up to that one, by rank and index, in no order. If more than 4096 are expected,
 //!    both begin again with these.
 //! 3. [`mod@finish`] finds the first k of what is left, and sorts them, in one block (module `few`). If fewer than k are
 //!    left, or more than there is room for, it goes over all elements, at about 1 ns for each on an H200.

@@ -15,7 +15,7 @@ const BLOCK: usize = 256;
 /// Threads of a block that samples or finishes.
 const WIDE: usize = 1024;
 
-/// Elements of a sample; the most that are left for `finish` without another round.
+/// Elements of a sample. If at most half as many are expected to be left, no other round follows.
 pub const SAMPLE: u64 = 8192;
 
 /// The elements of one round, and their order.

@@ -15,12 +15,14 @@
 //! the warp has seen.
 //!
 //! ```text
-//! build   find_codes, sort; while cells are crowded: again by a finer curve, then by ranks; bound_points, bound_boxes
+//! build   find_codes, sort; while cells are crowded: again by a finer curve, then by ranks; bound_points, bound_boxes;
+//!         turn_points, turn_boxes
 //! search  guess:  the density of the first leaf gives a distance that all keys are to be below
 //!         walk 1: nearest box first; keys into the lists, eight at a time; stop at a box beyond what every lane wants
 //!         bound:  the k-th distance, plus what f32 may have rounded away
 //!         decide: key k + 1 lies beyond the bound: these k points are the nearest
 //!                 else f64 distances of all points seen decide; of more than 512, walk 2 collects those within the bound
+//!         a walk that saw some thousands of points ends: each place alone, in f64, over boxes turned along their points
 //!         lanes with fewer than k points walk again: with a farther guess, then without one
 //!         these walks leave out the points beyond a line that no circle crosses
 //!         sort the k points by f64 distance, then by index
@@ -45,9 +47,10 @@
 //!
 //! # What it costs
 //!
-//! The boxes of ten million f32 points take 5 MB. Eight keys cost 90 minima and maxima for a list of 13. For its 32 places
-//! a warp reads 72 points if these are evenly spread. If boxes are nearer than points, as along an oblique line or a
-//! circle seen from afar, a walk opens most of them: seconds in place of milliseconds.
+//! The boxes of ten million f32 points take 5 MB, and the turned ones 15 MB. Eight keys cost 90 minima and maxima for a list of 13. For its 32 places
+//! a warp reads 72 points if these are evenly spread. If the places are far from a line of
+//! points, each needs ten to fifty leaves of its own. Twelve neighbours then cost 15 to 40 times what they cost among even
+//! points.
 //!
 //! # Rejected
 //!
@@ -59,6 +62,7 @@
 //! [`few`] has lists of up to 64 points, of all points or those of a [`Choice`](choice::Choice).
 //! [`find_nearest`](mod@find_nearest) writes indices and distances; `idw` and `kriging` use the lists at once.
 
+mod alone;
 #[cfg(feature = "rtree")]
 mod bounds;
 pub mod choice;
@@ -76,6 +80,9 @@ pub mod list;
 #[cfg(feature = "rtree")]
 mod nearest;
 pub mod patches;
+#[cfg(feature = "rtree")]
+mod turn;
+mod turned;
 
 #[cfg(feature = "rtree")]
 pub use bounds::{Level, bound_boxes, bound_boxes_of_vectors, bound_points, bound_vectors};
@@ -88,6 +95,8 @@ pub use descent::Tree;
 pub use layout::{MAX_REPEATED, is_repeated};
 #[cfg(feature = "rtree")]
 pub use nearest::{Targets, find_nearest};
+#[cfg(feature = "rtree")]
+pub use turn::{turn_boxes, turn_boxes_of_vectors, turn_points, turn_vectors};
 
 #[cfg(feature = "rtree")]
 device_std::ptx_module! { "rtree" }

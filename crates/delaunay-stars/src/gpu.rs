@@ -80,7 +80,7 @@ struct Stars {
 /// Cost: one pass over the tree for points at one place, then a star for each site. Most stars need only a window of 32
 /// sites and the sites around it. Other stars need searches in the tree. If searches are many or long, as along lines,
 /// a random sample of the sites replaces them. A star of very many neighbours follows from its neighbours' stars.
-/// Device memory in addition to the index: 86 bytes a point while it runs, about 170 with a sample, and 53 for the
+/// Device memory in addition to the index: 86 bytes a point while it runs, about 170 with a sample, and 54 for the
 /// result. An index of the sites has 26 of each.
 ///
 /// Example: see [the module](self).

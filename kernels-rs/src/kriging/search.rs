@@ -25,9 +25,9 @@ pub const MAX_NEIGHBOURS: u32 = 64;
 /// `targets` is a multiple of the block; `positions` has `most` for each. With `others` the targets are the tree's points.
 #[kernel(block = BLOCK, shared = bytes_of_block::<K, 2>(), key: [usize; 2] = [<N as Neighbourhood>::LEAVES_OUT, K],
 instances(
-    all_8: <Everybody, 8, 9>, resident = 16, spills = 200;
-    all_12: <Everybody, 12, 13>, resident = 16, spills = 200;
-    all_16: <Everybody, 16, 17>, resident = 16, spills = 200;
+    all_8: <Everybody, 8, 9>, resident = 16, spills = 300;
+    all_12: <Everybody, 12, 13>, resident = 16, spills = 300;
+    all_16: <Everybody, 16, 17>, resident = 16, spills = 300;
     all_32: <Everybody, 32, 33>, resident = 8;
     all_64: <Everybody, 64, 65>, resident = 5;
     others_16: <Others, 16, 17>, resident = 10;

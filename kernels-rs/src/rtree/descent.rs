@@ -23,6 +23,7 @@ use device_std::{In, arguments, vector, warp};
 
 use super::group::Group;
 use super::layout::{FANOUT, MAX_LEVELS, NONE, is_repeated};
+use super::turned::TurnedBox;
 use crate::spatial::place::{Bounds, Place};
 
 /// A tree as kernels take it, of points with `D` coordinates.
@@ -40,6 +41,8 @@ pub struct Tree<'a, T, const D: usize = 2> {
     pub points: u32,
     /// The boxes: see [`Layout`](super::layout::Layout).
     pub boxes: In<'a, [[T; D]; 2]>,
+    /// As many boxes that are [turned](super::turned) along their points.
+    pub turned: In<'a, [[f64; D]; 3]>,
     /// The first box of each level.
     pub starts: [u32; MAX_LEVELS],
     /// The level of the root's children.
@@ -142,6 +145,12 @@ impl<T: Place, const D: usize> Tree<'_, T, D> {
     pub fn box_of(&self, level: u32, of: u32) -> Bounds<T, D> {
         // SAFETY: the address is that of a box, which nobody writes while kernels search.
         unsafe { T::load_box(self.boxes.address(self.of_level(self.starts, level) + of, 1)) }
+    }
+
+    /// A turned box of a level.
+    #[inline(always)]
+    pub fn turned_box(&self, level: u32, of: u32) -> TurnedBox<D> {
+        TurnedBox::of(self.turned.get(self.of_level(self.starts, level) + of))
     }
 
     /// Returns the element of a level by comparisons: an index at run time would force the array from registers into

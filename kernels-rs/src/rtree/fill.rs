@@ -2,13 +2,14 @@
 
 use device_std::{vector, warp};
 
+use super::alone::find_alone;
 use super::choice::Choice;
 use super::decide::{Collector, Decider};
 use super::descent::{Tree, walk};
 use super::few::Few;
 use super::first::{First, Guess, NUMBER, below};
 use super::group::Group;
-use super::list::{SEEN, room_of_warp, seen_of_warp};
+use super::list::{SEEN, gaps_of_warp, room_of_warp, seen_of_warp};
 use crate::spatial::place::Place;
 
 impl<const K: usize, const L: usize, const LISTS: usize, const SLOTS: usize, const D: usize>
@@ -36,6 +37,14 @@ impl<const K: usize, const L: usize, const LISTS: usize, const SLOTS: usize, con
             while warp::any(warp::FULL, most > 0) {
                 let mut first = First::new(choice, &part, (most, below(limit)), guess, room);
                 walk(tree, &part, &mut first);
+                if first.is_given_up() {
+                    // Lengths in f32 have the group's unit.
+                    let limit = limit as f64 / group.origin.scale() / group.origin.scale();
+                    let (lists, gaps) = (self.list(0).positions, gaps_of_warp::<SLOTS, D>());
+                    let found = find_alone(*tree, (self.place(), most, limit), lists, gaps);
+                    self.counts = if most > 0 { found } else { self.counts };
+                    break;
+                }
                 first.finish(&part);
                 let mut bounds = [-1.0; LISTS];
                 if most > 0 && first.is_done(&part, below(limit)) {

@@ -15,7 +15,7 @@ use device_std::vector::Vector;
 use device_std::{vector, warp};
 
 use super::descent::{Tree, squared};
-use super::layout::FANOUT;
+use super::layout::{FANOUT, MAX_LEVELS};
 use crate::spatial::place::Place;
 
 /// Threads of a block that searches.
@@ -34,18 +34,15 @@ pub const fn bytes_of_block<const K: usize, const D: usize>() -> u32 {
 
 /// The shared memory of all warps: for lists of `K` entries, points and batches; and for the positions of points seen.
 #[inline(always)]
-const fn rooms<const K: usize, const D: usize>(
-    carver: &mut Carver,
-) -> (SharedArray<Vector>, SharedArray<u32>) {
+const fn rooms<const K: usize, const D: usize>(carver: &mut Carver) -> [SharedArray<Vector>; 2] {
     let warps = BLOCK / warp::SIZE;
-    (carver.array(warps * vectors_of_warp::<K, D>()), carver.array(warps * SEEN))
+    [carver.array(warps * vectors_of_warp::<K, D>()), carver.array(warps * SEEN / 4)]
 }
 
 /// The lists of the warp, of `K` entries each.
 #[inline(always)]
 pub fn lists_of_warp<const K: usize, const D: usize>() -> SharedArray<u32> {
-    rooms::<K, D>(&mut Carver::new())
-        .0
+    rooms::<K, D>(&mut Carver::new())[0]
         .skip(warp::warp_id() * vectors_of_warp::<K, D>())
         .as_elements()
 }
@@ -54,13 +51,20 @@ pub fn lists_of_warp<const K: usize, const D: usize>() -> SharedArray<u32> {
 #[inline(always)]
 pub fn room_of_warp<const K: usize, const D: usize>() -> SharedArray<Vector> {
     let first = warp::warp_id() * vectors_of_warp::<K, D>() + vectors_of_lists::<K>();
-    rooms::<K, D>(&mut Carver::new()).0.skip(first)
+    rooms::<K, D>(&mut Carver::new())[0].skip(first)
 }
 
 /// The shared memory of the warp for the positions of points that it has seen, beside lists of `K` entries.
 #[inline(always)]
 pub fn seen_of_warp<const K: usize, const D: usize>() -> SharedArray<u32> {
-    rooms::<K, D>(&mut Carver::new()).1.skip(warp::warp_id() * SEEN)
+    rooms::<K, D>(&mut Carver::new())[1].skip(warp::warp_id() * SEEN / 4).as_elements()
+}
+
+/// The same memory for numbers of 64 bits: 32 of each level of a tree, for a walk that remembers no points.
+#[inline(always)]
+pub fn gaps_of_warp<const K: usize, const D: usize>() -> SharedArray<u64> {
+    const { assert!(MAX_LEVELS as u32 * warp::SIZE * 2 <= SEEN, "there is room") }
+    rooms::<K, D>(&mut Carver::new())[1].skip(warp::warp_id() * SEEN / 4).as_elements()
 }
 
 /// How many points a warp remembers. A power of two: the number of a point takes the lowest nine bits of a key.

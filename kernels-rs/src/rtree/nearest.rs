@@ -46,13 +46,13 @@ pub struct Targets<'a, T> {
     f32_8: <f32, UpTo<8, 9>>, resident = 18, spills = 300;
     f32_12: <f32, UpTo<12, 13>>, resident = 18, spills = 300;
     f32_16: <f32, UpTo<16, 17>>, resident = 16, spills = 300;
-    f32_32: <f32, UpTo<32, 33>>, resident = 10, spills = 200;
+    f32_32: <f32, UpTo<32, 33>>, resident = 10, spills = 300;
     f32_64: <f32, UpTo<64, 65>>, resident = 8, spills = 300;
     f32_many: <f32, Many>;
     f64_8: <f64, UpTo<8, 9>>, resident = 18, spills = 300;
     f64_12: <f64, UpTo<12, 13>>, resident = 18, spills = 300;
     f64_16: <f64, UpTo<16, 17>>, resident = 16, spills = 300;
-    f64_32: <f64, UpTo<32, 33>>, resident = 10, spills = 200;
+    f64_32: <f64, UpTo<32, 33>>, resident = 10, spills = 300;
     f64_64: <f64, UpTo<64, 65>>, resident = 8, spills = 300;
     f64_many: <f64, Many>;
 ))]

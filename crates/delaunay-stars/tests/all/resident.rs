@@ -168,7 +168,7 @@ fn a_triangulation_takes_as_many_bytes_as_its_documentation_states() {
         let found = delaunay_stars::gpu::triangulate(&mut workspace, &index).unwrap();
         let most = (software_gpu::take_peak_bytes_of_thread() - before) / 6000;
         let after = (software_gpu::bytes_of_thread() - before) / 6000;
-        assert!(most <= at_most && after <= 53, "{}: {most}, then {after}", cloud.name);
+        assert!(most <= at_most && after <= 54, "{}: {most}, then {after}", cloud.name);
         assert_eq!(found.sites().len(), 6000);
     }
 }

@@ -1,8 +1,8 @@
 //! Neighbours: which points a target takes, and what they give; on the CPU and on the process's GPU.
 
 use crate::common::{
-    Cloud, assert_close, by_definition, devices, expected, haversine, neighbours, random_cloud,
-    targets_at, values, without,
+    Cloud, Random, assert_close, by_definition, devices, expected, haversine, neighbours,
+    random_cloud, targets_at, values, without,
 };
 use gpu_core::{Device, GridSpec};
 use idw::{
@@ -116,6 +116,31 @@ fn kernel_functions_have_the_same_bits_on_every_device_and_on_the_globe() {
                 same_bits(&cloud, grid, &kernel.max_points_per_quadrant(8).max_points(32));
             }
             check(&cloud, &places, &params, 1e-9);
+        }
+    }
+}
+
+/// Far from lines with so many points that 32 targets together would come to thousands of them.
+#[test]
+fn far_targets_of_long_lines_have_the_same_bits_on_every_device_and_on_the_globe() {
+    let mut random = Random::new(75);
+    let grid = GridSpec::new(-150.0, 80.0, 10.0, 30, 16).unwrap();
+    for (from, to) in [
+        ((-170.0, 0.0), (170.0, 0.0)),
+        ((10.0, -89.0), (10.0, 89.0)),
+        ((-60.0, -30.0), (70.0, 20.0)),
+    ] {
+        let cloud = Cloud::of((0..12_000).map(|_| {
+            let part = random.unit();
+            let along = |from: f64, to: f64| from + part * (to - from);
+            (along(from.0, to.0), along(from.1, to.1), random.between(10.0, 110.0))
+        }));
+        for geographic in [false, true] {
+            let params = Params::default().geographic(geographic);
+            let radius = if geographic { 4e6 } else { 35.0 };
+            same_bits(&cloud, grid, &params.max_points(12));
+            same_bits(&cloud, grid, &params.max_points(60));
+            same_bits(&cloud, grid, &params.max_points(30).radius(radius));
         }
     }
 }

@@ -4,7 +4,10 @@
 use gpu_core::{Blocks, Bounds, Column, Slice};
 use gpu_scan::gpu::gather;
 use kernels_rs::rtree::layout::Layout;
-use kernels_rs::rtree::{Places, Tree, bound_boxes_of_vectors, bound_vectors, unfold_vectors};
+use kernels_rs::rtree::{
+    Places, Tree, bound_boxes_of_vectors, bound_vectors, turn_boxes_of_vectors, turn_vectors,
+    unfold_vectors,
+};
 
 use super::Workspace;
 use super::index::{index_unchecked, level_of};
@@ -16,6 +19,7 @@ pub struct GlobeIndex {
     vectors: [Column<f64>; 3],
     order: Column<u32>,
     boxes: Column<[[f64; 3]; 2]>,
+    turned: Column<[[f64; 3]; 3]>,
     layout: Layout,
 }
 
@@ -42,18 +46,25 @@ pub fn globe_index(workspace: &mut Workspace, vectors: [Slice<'_, f64>; 3]) -> R
         let vectors = [x?, y?, z?];
         // Zeros stand between the levels, so that copies read nothing that nobody wrote.
         let mut boxes = gpu.zeroed::<[[f64; 3]; 2]>(layout.total as usize)?;
+        let mut turned = gpu.zeroed::<[[f64; 3]; 3]>(layout.total as usize)?;
         if len > 0 {
             let places = places(vectors.each_ref().map(Slice::from));
             let arguments = bound_vectors::Args { places, boxes: boxes.output() };
             gpu.enqueue(bound_vectors, Blocks::for_each(&bound_vectors, len as u64)?, arguments)?;
+            let (boxes, turned) = (boxes.input(), turned.output());
+            let arguments = turn_vectors::Args { places, boxes, turned };
+            gpu.enqueue(turn_vectors, Blocks::for_each(&turn_vectors, len as u64)?, arguments)?;
         }
         for level in 0..layout.top as usize {
             let level = level_of(&layout, level);
             let arguments = bound_boxes_of_vectors::Args { boxes: boxes.output(), level };
             let blocks = Blocks::for_each(&bound_boxes_of_vectors, level.len.into())?;
             gpu.enqueue(bound_boxes_of_vectors, blocks, arguments)?;
+            let arguments = turn_boxes_of_vectors::Args { turned: turned.output(), level };
+            let blocks = Blocks::for_each(&turn_boxes_of_vectors, level.len.into())?;
+            gpu.enqueue(turn_boxes_of_vectors, blocks, arguments)?;
         }
-        Ok(GlobeIndex { vectors, order, boxes, layout })
+        Ok(GlobeIndex { vectors, order, boxes, turned, layout })
     }
 }
 
@@ -94,6 +105,7 @@ impl GlobeIndex {
             order: self.order.input(),
             points: self.order.len() as u32,
             boxes: self.boxes.input(),
+            turned: self.turned.input(),
             starts,
             top,
             roots,

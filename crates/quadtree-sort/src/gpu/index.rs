@@ -8,7 +8,8 @@ use kernels_rs::quadtree::{self, GATHERED, Place};
 use kernels_rs::rtree::layout::Layout;
 use kernels_rs::rtree::{
     Curve, Level, Places, Targets, Tree, bound_boxes, bound_points, count_crowded, find_codes,
-    find_finer_cells, find_long_codes, find_nearest, mark_steps, write_ranks,
+    find_finer_cells, find_long_codes, find_nearest, mark_steps, turn_boxes, turn_points,
+    write_ranks,
 };
 
 use super::queries::{DeviceNeighbours, places};
@@ -26,6 +27,7 @@ pub struct DeviceIndex<T: Coordinate> {
     y: Column<T>,
     order: Column<u32>,
     boxes: Column<[[T; 2]; 2]>,
+    turned: Column<[[f64; 2]; 3]>,
     layout: Layout,
     bounds: Bounds,
 }
@@ -345,7 +347,8 @@ impl<T: Coordinate> DeviceIndex<T> {
             // SAFETY: the levels lie apart, and the next has a box for each run of this one's.
             unsafe { gpu.enqueue(kernel, blocks, arguments)? };
         }
-        Ok(Self { x, y, order, boxes, layout, bounds })
+        let turned = turned(gpu, plane((&x).into(), (&y).into()), &boxes, &layout)?;
+        Ok(Self { x, y, order, boxes, turned, layout, bounds })
     }
 
     /// The x of the points in the order of the index.
@@ -410,6 +413,7 @@ impl<T: Coordinate> DeviceIndex<T> {
             order: self.order.input(),
             points: self.len() as u32,
             boxes: self.boxes.input(),
+            turned: self.turned.input(),
             starts,
             top,
             roots,
@@ -424,15 +428,38 @@ impl DeviceIndex<f64> {
     /// # Errors
     /// [`Error::Core`](crate::Error::Core).
     pub fn from_host(gpu: &Gpu, index: &Index) -> Result<Self> {
-        Ok(Self {
-            x: gpu.upload(&index.x)?,
-            y: gpu.upload(&index.y)?,
-            order: gpu.upload(&index.order)?,
-            boxes: gpu.upload(&index.boxes)?,
-            layout: index.layout,
-            bounds: index.bounds,
-        })
+        let (x, y, boxes) =
+            (gpu.upload(&index.x)?, gpu.upload(&index.y)?, gpu.upload(&index.boxes)?);
+        let turned = turned(gpu, plane((&x).into(), (&y).into()), &boxes, &index.layout)?;
+        let (layout, bounds) = (index.layout, index.bounds);
+        Ok(Self { x, y, order: gpu.upload(&index.order)?, boxes, turned, layout, bounds })
     }
+}
+
+/// Turns boxes along the points of each box of an index.
+fn turned<T: Coordinate>(
+    gpu: &Gpu,
+    places: Places<'_, T>,
+    boxes: &Column<[[T; 2]; 2]>,
+    layout: &Layout,
+) -> Result<Column<[[f64; 2]; 3]>> {
+    let mut turned = gpu.zeroed(boxes.len())?;
+    let len = places.len.into();
+    // SAFETY: each level has a box for each run of the one below, apart from it.
+    unsafe {
+        if len > 0 {
+            let (boxes, turned) = (boxes.input(), turned.output());
+            let kernel = <T as turn_points::Instance>::KERNEL;
+            let arguments = turn_points::Args { places, boxes, turned };
+            gpu.enqueue(kernel, Blocks::for_each(&kernel, len)?, arguments)?;
+        }
+        for level in 0..layout.top as usize {
+            let level = level_of(layout, level);
+            let blocks = Blocks::for_each(&turn_boxes, level.len.into())?;
+            gpu.enqueue(turn_boxes, blocks, turn_boxes::Args { turned: turned.output(), level })?;
+        }
+    }
+    Ok(turned)
 }
 
 /// Finds the `k` nearest points of each place, as [`Index::nearest`] does. Enqueues and returns.
@@ -603,6 +630,7 @@ pub trait IndexKernels:
     + mark_steps::Instance
     + bound_points::Instance
     + bound_boxes::Instance
+    + turn_points::Instance
     + find_nearest::Instances
 {
 }

@@ -222,6 +222,37 @@ fn places_far_from_all_points_have_neighbours_too() {
 }
 
 #[test]
+fn far_places_that_would_see_thousands_of_points_together_have_the_neighbours_of_brute_force() {
+    let lines = [
+        clouds::zigzag,
+        clouds::axis_line,
+        clouds::oblique_line,
+        clouds::circle,
+        clouds::annulus,
+        clouds::corridor,
+    ];
+    for (which, generator) in lines.into_iter().enumerate() {
+        let cloud = scaled(generator(20_000, 18), [1.0, 1e-140, 1e140][which % 3]);
+        let scale = cloud.x.iter().fold(0.0, |most, &x| f64::max(most, x)) / SIDE;
+        let (x, y) = places(96, -0.1 * SIDE, -0.1 * SIDE, 1.2 * SIDE, 19);
+        let [x, y] = [x, y].map(|along| along.iter().map(|along| along * scale).collect());
+        let places = (x, y);
+        let mut searcher = Searcher::new(cloud);
+        for k in [1, 12, 33, 64] {
+            searcher.check(&places, k, 17);
+        }
+    }
+    // Three points at each place of a line, and a hundred at one: seen from afar, all in pairs at the same distance.
+    let place = |i: usize| if i < 100 { 2500 } else { i % 5000 } as f64;
+    let mut searcher = Searcher::new(Cloud::of((0..15_000).map(|i| (place(i), 0.0, 0.0))));
+    let (x, y) = places(96, 0.0, 3000.0, 5000.0, 20);
+    let places = (x.iter().map(|x| (2.0 * x).round() / 2.0).collect(), y);
+    for k in [1, 12, 33, 64] {
+        searcher.check(&places, k, 17);
+    }
+}
+
+#[test]
 fn places_are_of_any_number_and_points_too() {
     for points in [1, 2, 31, 32, 33, 64, 65, 1023, 1024, 1025, 1057] {
         let mut searcher = Searcher::new(clouds::uniform(points, points as u64));

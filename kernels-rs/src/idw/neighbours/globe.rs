@@ -22,7 +22,7 @@ use crate::spatial::place::Bounds;
 /// As for `interpolate_in_plane`, with a z of all places.
 #[kernel(block = BLOCK, shared = <F as Finder<3>>::SHARED, instances(
     nearest_12: <Nearest<12, 13>>, resident = 16, spills = 400;
-    nearest_32: <Nearest<32, 33>>, resident = 10, spills = 300;
+    nearest_32: <Nearest<32, 33>>, resident = 10, spills = 400;
     nearest_64: <Nearest<64, 65>>, resident = 5, spills = 300;
     many: <Many<OnGlobe>>;
 ))]

@@ -32,7 +32,7 @@ pub const MAX_OF_QUADRANT: u32 = MAX_LISTED / 4;
 #[kernel(block = BLOCK, shared = <F as Finder<2>>::SHARED, instances(
     nearest_8: <Nearest<8, 9>>, resident = 18, spills = 350;
     nearest_12: <Nearest<12, 13>>, resident = 16, spills = 300;
-    nearest_16: <Nearest<16, 17>>, resident = 16, spills = 300;
+    nearest_16: <Nearest<16, 17>>, resident = 16, spills = 350;
     nearest_32: <Nearest<32, 33>>, resident = 10, spills = 300;
     nearest_64: <Nearest<64, 65>>, resident = 5, spills = 300;
     part_16: <InPart<InEllipse, 16, 17, 1, 16>>, resident = 16, spills = 350;

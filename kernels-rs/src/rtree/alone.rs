@@ -46,6 +46,8 @@ pub unsafe fn find_alone<T: Place, const D: usize>(
     // SAFETY: passed on to the caller.
     unsafe {
         warp::sync_warp(warp::FULL);
+        // More than what the limit, a square below normal numbers, may have lost.
+        let limit = limit + 1e-290;
         let mut search = Search::new(place);
         let (mut found, mut i) = (0, 0);
         while i < warp::SIZE {
@@ -102,8 +104,7 @@ impl<const D: usize> Search<D> {
         (self.place, self.bound) = (place, limit);
         if self.most == most {
             // As many points as are wanted now: none of the nearest is farther than all of these.
-            let mut farthest = 0.0;
-            let mut row = 0;
+            let (mut farthest, mut row) = (0.0, 0);
             while row < ROWS {
                 let position = self.positions[row];
                 if warp::lane_id() + row as u32 * warp::SIZE < most {
@@ -209,25 +210,14 @@ impl<const D: usize> Search<D> {
                 let at = warp::ballot(warp::FULL, is_before).count_ones();
                 if at < warp::SIZE {
                     // The entries from `at` on move by one; the last goes on to the next row.
-                    let last = (warp::SIZE - 1, warp::lane_id());
-                    let pushed = (
-                        warp::shuffle(warp::FULL, own.0, last.0),
-                        warp::shuffle(warp::FULL, own.1, last.0),
-                    );
-                    let moved = (
-                        warp::shuffle_up(warp::FULL, own.0, 1),
-                        warp::shuffle_up(warp::FULL, own.1, 1),
-                    );
-                    let entry = if last.1 < at {
-                        own
-                    } else if last.1 == at {
-                        next
-                    } else {
-                        moved
-                    };
-                    (self.squares[row], self.positions[row]) = entry;
-                    next = pushed;
-                    if next.1 == NONE {
+                    let (lane, last) = (warp::lane_id(), warp::SIZE - 1);
+                    let square = warp::shuffle_up(warp::FULL, own.0, 1);
+                    let position = warp::shuffle_up(warp::FULL, own.1, 1);
+                    let moved = if lane == at { next } else { (square, position) };
+                    let pushed = warp::shuffle(warp::FULL, own.1, last);
+                    next = (warp::shuffle(warp::FULL, own.0, last), pushed);
+                    (self.squares[row], self.positions[row]) = if lane < at { own } else { moved };
+                    if pushed == NONE {
                         break;
                     }
                 }

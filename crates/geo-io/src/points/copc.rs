@@ -41,12 +41,12 @@ impl Info {
     ///
     /// `None` means that the pages contradict the file, which has `size` bytes and `points` points, or that a node's
     /// cube does not hold its first point. `place` returns the first point of the chunk that starts at a position, if
-    /// it is known. It checks only a sample of the nodes.
+    /// it is known. It checks only a sample of the nodes. `steps` are those of x and y in the file's records.
     pub fn chunks_within(
         &self,
         file: &mut Source,
         (size, points): (u64, u64),
-        bounds: &Bounds,
+        (bounds, steps): (&Bounds, [f64; 2]),
         place: &dyn Fn(u64) -> Option<[f64; 2]>,
     ) -> Option<Vec<Chunk>> {
         let fits =
@@ -66,7 +66,7 @@ impl Info {
                 let offset = u64::from_le_bytes([0, 1, 2, 3, 4, 5, 6, 7].map(|b| entry[16 + b]));
                 let bytes = u64::try_from(word(24)).ok()?;
                 let key = [word(0), word(4), word(8)];
-                let square = self.square(key);
+                let square = self.square(key, steps);
                 if word(28) > 0 && fits(offset, bytes) {
                     nodes.push((offset, square));
                 }
@@ -96,18 +96,19 @@ impl Info {
         (good && apart && total <= points).then_some(found)
     }
 
-    /// A node's cube as seen from above, widened by a millionth.
-    fn square(&self, [level, x, y]: [i32; 3]) -> Bounds {
+    /// A node's cube as seen from above, widened by a millionth and by a step of the records: writers choose a point's
+    /// node by its exact place, and round the place afterwards.
+    fn square(&self, [level, x, y]: [i32; 3], steps: [f64; 2]) -> Bounds {
         let side = 2.0 * self.half_size / 2f64.powi(level);
-        let slack = 1e-6 * self.half_size;
+        let [slack_x, slack_y] = steps.map(|step| 1e-6 * self.half_size + step);
         let low =
             |axis: usize, key: i32| self.centre[axis] - self.half_size + f64::from(key) * side;
         let (west, south) = (low(0, x), low(1, y));
         Bounds {
-            min_x: west - slack,
-            min_y: south - slack,
-            max_x: west + side + slack,
-            max_y: south + side + slack,
+            min_x: west - slack_x,
+            min_y: south - slack_y,
+            max_x: west + side + slack_x,
+            max_y: south + side + slack_y,
         }
     }
 }

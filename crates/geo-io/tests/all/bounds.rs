@@ -314,6 +314,39 @@ fn cubes_of_a_copc_that_do_not_hold_their_points_leave_none_out() {
 }
 
 #[test]
+fn points_of_a_copc_that_a_rounding_moved_out_of_their_cubes_are_found_within_bounds() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("tree.copc.laz");
+    // The root is [0.0004, 10.0004]. An eastern point at 5.00044 became 5.000 and a northern one 1, 5.000.
+    let nodes: [Node; 6] = [
+        ([0, 0, 0, 0], vec![[1, 2, 3]]),
+        ([1, 0, 0, 0], vec![[1000, 1000, 1], [0, 2000, 1]]),
+        ([1, 1, 0, 0], vec![[9000, 1000, 2], [5000, 1000, 2], [5000, 4000, 2]]),
+        ([1, 1, 1, 0], vec![[9000, 9000, 3], [5000, 5000, 3]]),
+        ([1, 0, 1, 0], vec![[1000, 9000, 4], [1000, 5000, 4]]),
+        ([2, 0, 2, 0], vec![[1000, 7000, 5]]),
+    ];
+    write_copc(&path, &nodes);
+    let mut bytes = std::fs::read(&path).unwrap();
+    let cube = [5.0004, 5.0004, 5.0, 5.0_f64].map(f64::to_le_bytes).concat();
+    bytes[375 + 54..][..32].copy_from_slice(&cube);
+    std::fs::write(&path, bytes).unwrap();
+    let all = read(&path, None).unwrap();
+    assert_eq!(all.len(), 11);
+    for (some, count) in [
+        (bounds(0.0, 0.0, 5.0, 5.0), 7),
+        (bounds(2.0, 0.0, 5.0, 4.5), 2),
+        (bounds(0.5, 4.0, 2.0, 5.0), 1),
+        (bounds(4.0, 4.0, 5.0, 5.0), 2),
+        (bounds(5.0, 0.0, 10.0, 10.0), 5),
+    ] {
+        let part = read(&path, Some(some)).unwrap();
+        assert_eq!(rows(&part), within(&all, &some), "{some:?}");
+        assert_eq!((part.len(), part.notes), (count, vec![]), "{some:?}");
+    }
+}
+
+#[test]
 fn a_point_outside_of_its_nodes_cube_has_all_chunks_read() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("tree.copc.laz");

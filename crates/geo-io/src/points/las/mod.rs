@@ -378,7 +378,10 @@ impl LasFile {
         let place = |offset| is_there(offset).then(|| self.place_at(offset).ok()).flatten();
         let of_file = (self.size, self.points);
         let chunks = Info::of(&info.data)
-            .and_then(|info| info.chunks_within(&mut file, of_file, &bounds, &place))
+            .and_then(|info| {
+                let within = (&bounds, self.layout.steps());
+                info.chunks_within(&mut file, of_file, within, &place)
+            })
             .filter(|chunks| !filter.numbered || self.firsts_of(chunks).is_some());
         if chunks.is_none() {
             notes.push("its octree contradicts its records: all chunks were read".to_owned());

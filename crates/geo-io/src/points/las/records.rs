@@ -54,6 +54,12 @@ impl Layout {
         Ok(Self { record, format: number, extended, taken: Vec::new(), axes, stated })
     }
 
+    /// How far apart the places are that x and y of a record can have.
+    pub fn steps(&self) -> [f64; 2] {
+        let [(x, _), (y, _), _] = self.axes;
+        [x.abs(), y.abs()]
+    }
+
     /// Whether the point format is one of 6 to 10.
     pub fn is_extended(&self) -> bool {
         self.extended

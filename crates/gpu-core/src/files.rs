@@ -68,10 +68,12 @@ pub fn replace(path: &Path, fill: impl FnOnce(&mut BufWriter<File>) -> Result<()
 }
 
 /// Refuses to replace a read-only file or folder. Renaming over it would work, and so would writing as root, but its owner
-/// made it read-only to keep it.
+/// made it read-only to keep it. Refuses also what another user keeps in a shared folder such as `/tmp`, whose sticky bit
+/// lets only owners rename over their files: otherwise the error would come after all work.
 ///
 /// # Errors
-/// [`ErrorKind::PermissionDenied`]: the file or folder is read-only. A path without a file is not an error.
+/// [`ErrorKind::PermissionDenied`]: the file or folder is read-only, or another user's in such a folder. A path without a
+/// file is not an error.
 ///
 /// # Example
 /// ```
@@ -89,13 +91,39 @@ pub fn replace(path: &Path, fill: impl FnOnce(&mut BufWriter<File>) -> Result<()
 /// # }
 /// ```
 pub fn require_replaceable(place: &Path) -> Result<()> {
-    match fs::metadata(place) {
-        Ok(about) if about.permissions().readonly() => Err(Error::new(
-            ErrorKind::PermissionDenied,
-            "it is read-only, so it is not replaced: make it writable (chmod u+w) or give another name",
-        )),
-        _ => Ok(()),
-    }
+    let reason = match fs::metadata(place) {
+        Ok(about) if about.permissions().readonly() => {
+            "it is read-only, so it is not replaced: make it writable (chmod u+w) or give another name"
+        }
+        Ok(about) if is_kept_for_its_owner(&about, folder_of(place)) => {
+            "it is another user's, and its folder lets only owners replace files: give another name or folder"
+        }
+        _ => return Ok(()),
+    };
+    Err(Error::new(ErrorKind::PermissionDenied, reason))
+}
+
+/// Whether the sticky bit of a folder keeps this user from renaming over a file there.
+#[cfg(unix)]
+fn is_kept_for_its_owner(file: &fs::Metadata, folder: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    // SAFETY: the call takes no arguments, and cannot fail.
+    let user = unsafe { libc::geteuid() };
+    fs::metadata(folder)
+        .is_ok_and(|folder| !may_rename_over(user, (folder.mode(), folder.uid()), file.uid()))
+}
+
+/// Elsewhere folders have no such bit.
+#[cfg(not(unix))]
+fn is_kept_for_its_owner(_: &fs::Metadata, _: &Path) -> bool {
+    false
+}
+
+/// Whether a user may rename over an owner's file in a folder of this mode and owner, as far as the sticky bit says.
+#[cfg(unix)]
+fn may_rename_over(user: u32, (mode, of_folder): (u32, u32), of_file: u32) -> bool {
+    const STICKY: u32 = 0o1000;
+    mode & STICKY == 0 || [0, of_folder, of_file].contains(&user)
 }
 
 /// The folder for a file does not exist. [`place`] and [`Unfinished::beside`] return it as the cause of an [`Error`].
@@ -168,6 +196,12 @@ pub fn folder_of(path: &Path) -> &Path {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
     }
+}
+
+/// An error of making something in a folder. It names the folder, since the output itself may be writable.
+fn not_in(folder: &Path, error: &Error) -> Error {
+    let reason = format!("the folder {} takes no new file: {error}", folder.display());
+    Error::new(error.kind(), reason)
 }
 
 fn no_folder(folder: &Path) -> Error {
@@ -307,7 +341,8 @@ fn temporary(folder: &Path) -> Result<(File, PathBuf)> {
         let path = folder.join(format!(".{random:016x}.part"));
         match options.open(&path) {
             Err(e) if e.kind() == ErrorKind::AlreadyExists => {}
-            opened => return Ok((opened?, path)),
+            Err(e) => return Err(not_in(folder, &e)),
+            Ok(file) => return Ok((file, path)),
         }
     }
     Err(Error::new(ErrorKind::AlreadyExists, "every temporary name is taken"))
@@ -451,6 +486,31 @@ mod tests {
 
     fn save(path: &Path, bytes: &[u8]) -> Result<()> {
         replace(path, |file| file.write_all(bytes))
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn in_a_sticky_folder_only_owners_and_root_replace_files() {
+        let (root, ann, bob) = (0, 1001, 1002);
+        for (mode, of_folder, of_file, users) in [
+            (0o1777, root, ann, &[root, ann][..]),
+            (0o1777, ann, bob, &[root, ann, bob]),
+            (0o1777, root, root, &[root]),
+            (0o777, root, ann, &[root, ann, bob]),
+        ] {
+            for user in [root, ann, bob] {
+                let may = may_rename_over(user, (mode, of_folder), of_file);
+                assert_eq!(may, users.contains(&user), "{mode:o} {of_folder} {of_file} {user}");
+            }
+        }
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_folder_that_takes_no_file_is_named() {
+        // No user can make files there, root neither.
+        let error = save(Path::new("/proc/self/out.bin"), b"new").unwrap_err();
+        assert!(error.to_string().starts_with("the folder /proc/"), "{error}");
     }
 
     fn names(folder: &Path) -> Vec<String> {

@@ -6,7 +6,7 @@ use std::hash::{BuildHasher, Hasher};
 use std::io::{Error, ErrorKind, Result, Write};
 use std::path::{Path, PathBuf};
 
-use super::{end, folder_of, listed, lock, no_folder, sync_folder};
+use super::{end, folder_of, listed, lock, no_folder, not_in, sync_folder};
 use crate::Cancelled;
 
 /// A folder under a temporary name, in the same parent folder as its final name. Dropping this value removes the folder
@@ -46,7 +46,7 @@ impl UnfinishedFolder {
         }
         let random = RandomState::new().build_hasher().finish();
         let path = folder.join(format!(".{random:016x}.part"));
-        make(&path, |path| fs::create_dir(path))?;
+        make(&path, |path| fs::create_dir(path).map_err(|e| not_in(folder, &e)))?;
         Ok(Self { path, place: place.to_owned(), is_there: true })
     }
 

@@ -7,6 +7,7 @@
 
 pub(crate) mod codecs;
 mod coordinates;
+mod fill_value;
 pub(crate) mod json;
 pub(crate) mod metadata;
 pub(crate) mod place;

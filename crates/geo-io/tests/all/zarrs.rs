@@ -343,6 +343,46 @@ fn array(folder: &Path, fields: &[(&str, serde_json::Value)]) -> std::path::Path
 }
 
 #[test]
+fn nodata_of_attributes_is_a_number_a_list_of_one_or_what_xarray_writes_of_floats() {
+    let folder = tempfile::tempdir().unwrap();
+    // xarray 2024.11 and later, format 3: base64.standard_b64encode(struct.pack("<d", -9999)).
+    let packed = "AAAAAICHw8A=";
+    for (kind, value, expected) in [
+        ("float32", json!(packed), Some(-9999.0)),
+        ("float64", json!(packed), Some(-9999.0)),
+        ("float16", json!("AAAAAAAAJMA="), Some(-10.0)),
+        // 0.1, which an array of f32 has as its nearest value.
+        ("float32", json!("mpmZmZmZuT8="), Some(f64::from(0.1_f32))),
+        ("float32", json!([-9999.0]), Some(-9999.0)),
+        ("int16", json!([-9999]), Some(-9999.0)),
+        ("uint8", json!(7), Some(7.0)),
+        // Beyond the type: no cell has it.
+        ("uint8", json!(-9999), None),
+    ] {
+        let attributes = json!({"_FillValue": value});
+        let fields =
+            [("data_type", json!(kind)), ("fill_value", json!(0)), ("attributes", attributes)];
+        let path = array(folder.path(), &fields);
+        std::fs::remove_file(path.join("c/0/1")).unwrap();
+        let raster = read_raster(&path, None).unwrap();
+        assert_eq!(raster.nodata.map(Number::to_f64), expected, "{kind} {value}");
+        assert_eq!(raster.notes, [""; 0], "{kind} {value}");
+    }
+    for (kind, value) in
+        [("uint8", json!(packed)), ("float32", json!("none")), ("int16", json!([1, 2]))]
+    {
+        let attributes = json!({"missing_value": value});
+        let fields =
+            [("data_type", json!(kind)), ("fill_value", json!(0)), ("attributes", attributes)];
+        let path = array(folder.path(), &fields);
+        std::fs::remove_file(path.join("c/0/1")).unwrap();
+        let raster = read_raster(&path, None).unwrap();
+        assert_eq!(raster.nodata, None);
+        assert!(raster.notes[0].contains("its missing_value"), "{:?}", raster.notes);
+    }
+}
+
+#[test]
 fn odd_arrays_are_refused_by_name() {
     let folder = tempfile::tempdir().unwrap();
     let path = array(folder.path(), &[]);

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::codecs::Codecs;
+use super::fill_value::{fill, stated};
 use super::json::whole_numbers;
 use super::sharding::Sharding;
 use crate::{Number, SampleType};
@@ -107,12 +108,24 @@ impl Metadata {
     /// The value that stands for NODATA: `_FillValue` or `missing_value`; else the value of missing chunks, unless this
     /// is 0, which writers state without meaning.
     pub fn nodata(&self) -> Option<Number> {
-        let stated = ["_FillValue", "missing_value"]
-            .into_iter()
-            .find_map(|name| fill(self.attributes.get(name)?, self.sample_type));
+        let stated = NODATA.into_iter().find_map(|name| {
+            self.sample_type.value(stated(self.attributes.get(name)?, self.sample_type)?)
+        });
         stated.or(Some(self.fill).filter(|fill| *fill != Number::from(0u8)))
     }
+
+    /// Returns a note on NODATA that the attributes state by something else than a number.
+    pub fn note_on_nodata(&self) -> Option<String> {
+        let (name, value) =
+            NODATA.into_iter().find_map(|name| Some((name, self.attributes.get(name)?)))?;
+        stated(value, self.sample_type).is_none().then(|| {
+            format!("its {name} {value} is not a number, so it does not say which value is NODATA")
+        })
+    }
 }
+
+/// The attributes that state NODATA, in the order in which they count.
+const NODATA: [&str; 2] = ["_FillValue", "missing_value"];
 
 fn sample_type(name: &Value) -> Result<SampleType, String> {
     Ok(match name.as_str().unwrap_or_default() {
@@ -130,27 +143,4 @@ fn sample_type(name: &Value) -> Result<SampleType, String> {
         "float64" => SampleType::F64,
         _ => return Err(format!("its data type is {name}: geo-io reads integers and floats")),
     })
-}
-
-/// The number that a `fill_value` is: a number, a word, or the bits of a float.
-fn fill(value: &Value, sample_type: SampleType) -> Option<Number> {
-    let number = match value {
-        Value::Bool(value) => Number::from(u8::from(*value)),
-        Value::String(text) => match text.strip_prefix("0x") {
-            Some(bits) => {
-                let bits = u64::from_str_radix(bits, 16).ok()?;
-                let float = match sample_type {
-                    SampleType::F16 => half::f16::from_bits(bits.try_into().ok()?).into(),
-                    SampleType::F32 => f32::from_bits(bits.try_into().ok()?).into(),
-                    SampleType::F64 => f64::from_bits(bits),
-                    _ => return None,
-                };
-                float.into()
-            }
-            None => text.parse().ok()?,
-        },
-        Value::Number(number) => number.to_string().parse().ok()?,
-        _ => return None,
-    };
-    sample_type.value(number)
 }

@@ -54,7 +54,9 @@ impl ZarrArray {
         }
         let band = Band::of_attributes(&about.attributes);
         let (place, of_place) = place_of(&folder, &about)?;
-        let notes = band.notes(&folder).into_iter().chain(of_place).collect();
+        let of_nodata = about.note_on_nodata();
+        let of_nodata = of_nodata.map(|note| format!("{}: {note}", folder.display()));
+        let notes = band.notes(&folder).into_iter().chain(of_nodata).chain(of_place).collect();
         Ok(Self { folder, about, place, metres: band.metres, notes })
     }
 

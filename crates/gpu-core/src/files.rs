@@ -68,8 +68,8 @@ pub fn replace(path: &Path, fill: impl FnOnce(&mut BufWriter<File>) -> Result<()
 }
 
 /// Refuses to replace a read-only file or folder. Renaming over it would work, and so would writing as root, but its owner
-/// made it read-only to keep it. Refuses also what another user keeps in a shared folder such as `/tmp`, whose sticky bit
-/// lets only owners rename over their files: otherwise the error would come after all work.
+/// made it read-only to keep it. Refuses another user's file in a shared folder such as `/tmp` too. Its sticky bit lets
+/// only owners rename over their files, and the system's error would come after all work.
 ///
 /// # Errors
 /// [`ErrorKind::PermissionDenied`]: the file or folder is read-only, or another user's in such a folder. A path without a

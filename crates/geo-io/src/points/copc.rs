@@ -96,7 +96,7 @@ impl Info {
         (good && apart && total <= points).then_some(found)
     }
 
-    /// A node's cube as seen from above, widened by a millionth and by a step of the records: writers choose a point's
+    /// A node's cube as seen from above, widened by a millionth and by a step of the records. Writers choose a point's
     /// node by its exact place, and round the place afterwards.
     fn square(&self, [level, x, y]: [i32; 3], steps: [f64; 2]) -> Bounds {
         let side = 2.0 * self.half_size / 2f64.powi(level);

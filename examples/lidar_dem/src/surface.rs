@@ -222,6 +222,11 @@ impl SurfaceArgs {
             self.method == Method::Exact || self.weights == Weights::Sibson || !is_bounded,
             "with --method pixels, --weights other than sibson need --query-radius inf"
         );
+        let has_duplicates = !self.dsm || self.breaklines.is_some();
+        ensure!(
+            has_duplicates || !self.given.has("--duplicates"),
+            "--duplicates has no effect with --dsm, which takes the highest point of each cell: leave out one of the two"
+        );
         Ok(())
     }
 

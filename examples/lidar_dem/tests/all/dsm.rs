@@ -160,3 +160,14 @@ fn tiles_and_parts_are_the_whole() {
         }
     }
 }
+
+#[test]
+fn a_policy_for_duplicates_is_refused_where_the_highest_point_counts() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("a.csv"), "x,y,z\n0,0,1\n9,0,2\n0,9,3\n0,9,5\n").unwrap();
+    let options = ["a.csv", "--resolution", "1", "--dsm", "--duplicates", "min"];
+    for command in [&[][..], &["plan"]] {
+        let run = [command, &options].concat();
+        PROGRAM.fails(folder.path(), &run, &["--duplicates has no effect with --dsm"]);
+    }
+}

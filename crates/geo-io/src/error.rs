@@ -45,7 +45,7 @@ pub enum Error {
         /// What it is, and what to do.
         format: &'static str,
     },
-    /// The file's ending means no format that this call takes.
+    /// The file's ending means no format that this call takes. Of an input: it exists, or is an address.
     #[error("{}: unknown file ending, use one of {known}", path.display())]
     UnknownEnding {
         /// The file.

@@ -44,6 +44,19 @@ pub fn is_url(path: &Path) -> bool {
     text.starts_with(b"https://") || text.starts_with(b"http://")
 }
 
+impl Error {
+    /// The error of an input whose ending means no format that a call takes. A file that is missing is called missing,
+    /// whatever its name.
+    pub(crate) fn unknown_ending(path: &Path, known: &'static str) -> Self {
+        match std::fs::metadata(path) {
+            Err(reason) if reason.kind() == io::ErrorKind::NotFound && !is_url(path) => {
+                Self::read(path, reason)
+            }
+            _ => Self::UnknownEnding { path: path.to_owned(), known },
+        }
+    }
+}
+
 /// Whether a file that has no ending begins as LAS and LAZ do.
 pub(crate) fn is_las(path: &Path) -> Result<bool> {
     const SIGNATURE: &[u8] = b"LASF";

@@ -584,6 +584,7 @@ mod tests {
         };
         std::fs::write(folder.path().join("empty.LAZ"), b"").unwrap();
         std::fs::write(folder.path().join("text.las"), b"not a cloud").unwrap();
+        std::fs::write(folder.path().join("points.ply"), b"ply").unwrap();
         assert!(matches!(read("missing.las"), Error::Read { .. }));
         assert!(matches!(read("empty.LAZ"), Error::Empty { .. }));
         assert!(matches!(read("text.las"), Error::NotA { .. }));

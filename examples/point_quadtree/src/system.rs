@@ -118,8 +118,8 @@ impl Beside<'_> {
         match (self.stated, self.points) {
             (Some(own), Some(points)) => ensure!(
                 own.same_as(points),
-                "{path} is in {own}, but the points are in {points}: project one of them, as by \
-                 ogr2ogr -t_srs {points}"
+                "{path} is in {own}, but the points are in {points}: project one of them, as by {}",
+                projecting_to(points)
             ),
             (Some(own), None) => notes.push(format!(
                 "{path} is in {own}, and the points name no coordinate system: taken as the same"
@@ -128,8 +128,8 @@ impl Beside<'_> {
                 ensure!(
                     meets || !on_globe(&self.bounds, 1.0),
                     "{path} names no coordinate system, so its coordinates are longitudes and \
-                     latitudes, but the points are in {points}: project one of them, as by \
-                     ogr2ogr -t_srs {points}"
+                     latitudes, but the points are in {points}: project one of them, as by {}",
+                    projecting_to(points)
                 );
                 notes.push(format!(
                     "{path} names no coordinate system: taken as that of the points, {points}"
@@ -160,6 +160,14 @@ impl Beside<'_> {
     }
 }
 
+/// Returns a command that projects to a system. It names the system only by a code, which the command takes.
+fn projecting_to(crs: &Crs) -> String {
+    match crs.epsg() {
+        Some(code) => format!("ogr2ogr -t_srs EPSG:{code}"),
+        None => "ogr2ogr -t_srs".to_owned(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -173,5 +181,22 @@ mod tests {
         let path = Path::new("polygons.geojson");
         let beside = Beside { path, stated: None, bounds, points: Some(&moon), meets: true };
         assert!(beside.notes().unwrap().is_empty());
+    }
+
+    #[test]
+    fn advice_to_project_names_only_a_system_that_has_a_code() {
+        let own = r#"PROJCS["Own",GEOGCS["WGS 84",DATUM["WGS_1984",SPHEROID["WGS 84",6378137,298.257223563]],PRIMEM["Greenwich",0],UNIT["degree",0.0174532925199433]],PROJECTION["Transverse_Mercator"],PARAMETER["latitude_of_origin",0],PARAMETER["central_meridian",8],PARAMETER["scale_factor",1],PARAMETER["false_easting",0],PARAMETER["false_northing",0],UNIT["metre",1]]"#;
+        let (own, coded) = (Crs::from_wkt(own).unwrap(), Crs::parse("EPSG:26910").unwrap());
+        let degrees = Crs::parse("EPSG:4326").unwrap();
+        let bounds = Bounds::of(&[1.0, 3.0], &[40.0, 50.0]).unwrap();
+        let path = Path::new("polygons.geojson");
+        for (points, command) in [(&own, "ogr2ogr -t_srs"), (&coded, "ogr2ogr -t_srs EPSG:26910")] {
+            for stated in [None, Some(&degrees)] {
+                let points = Some(points);
+                let beside = Beside { path, stated, bounds, points, meets: false };
+                let error = beside.notes().unwrap_err().to_string();
+                assert!(error.ends_with(&format!("as by {command}")), "{error}");
+            }
+        }
     }
 }

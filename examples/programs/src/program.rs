@@ -234,7 +234,7 @@ fn end_cleanly_at_signals(name: &'static str) -> Result<()> {
 
 /// An error's line, with the option that mends it.
 fn with_tip(error: &anyhow::Error) -> String {
-    let text = format!("{error:#}");
+    let text = without_numbers_of_the_system(&format!("{error:#}"));
     let tip = match error.downcast_ref::<geo_io::Error>() {
         Some(geo_io::Error::NodataTaken { .. }) => return format!("{text}, by --nodata"),
         Some(geo_io::Error::Exists { .. } | geo_io::Error::Differs { .. }) => {
@@ -251,6 +251,13 @@ fn with_tip(error: &anyhow::Error) -> String {
     format!("{text}; {tip}")
 }
 
+/// A message without the numbers that the system has for its errors, such as " (os error 2)".
+fn without_numbers_of_the_system(message: &str) -> String {
+    let mut parts = message.split(" (os error ");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |text, part| text + part.split_once(')').map_or(part, |(_, rest)| rest))
+}
+
 /// A message on one line, whatever a file name or a library put into it.
 fn one_line(message: &str) -> String {
     message
@@ -265,4 +272,20 @@ fn one_line(message: &str) -> String {
 pub(crate) fn panic_text(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_leave_out_the_numbers_of_the_system() {
+        for (message, shown) in [
+            ("a.txt: No such file or directory (os error 2)", "a.txt: No such file or directory"),
+            ("a (os error 13): b (os error 28); c", "a: b; c"),
+            ("a (os), b", "a (os), b"),
+        ] {
+            assert_eq!(without_numbers_of_the_system(message), shown);
+        }
+    }
 }

@@ -753,6 +753,7 @@ fn ids_that_are_none_are_refused_with_file_and_row() {
         ("beyond.csv", "cell\n4611686018427387903\n4611686018427387904\n"),
         ("longer.csv", "cell\n18446744073709551616\n"),
         ("half.csv", "cell\n4.5\n"),
+        ("sites.las", "LASF"),
         ("orders.csv", "cell\n16\n64\n"),
         ("none.csv", "cell\n"),
     ] {

@@ -186,7 +186,11 @@ impl Row<'_> {
             (None, Some(other)) => {
                 return Err(wrong(format!("its geometry is a {}, not a point", other.kind())));
             }
-            (None, None) => return Err(wrong("it has no geometry".to_owned())),
+            (None, None) => {
+                return Err(wrong(
+                    "it has no geometry: give it one, or leave the row out".to_owned(),
+                ));
+            }
         };
         let z = match self.layout.z {
             Height::Column(column) => Some(self.number(column)?),

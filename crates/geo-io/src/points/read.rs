@@ -160,7 +160,7 @@ impl Format {
             || path.as_os_str() == "-" || path.starts_with("/dev") || stream::is_stream(path);
         if is_url(path) && !matches!(ending(path).as_str(), "las" | "laz") {
             let known = ".laz or .las, of which parts are read by their address; download others";
-            return Err(Error::UnknownEnding { path: path.to_owned(), known });
+            return Err(Error::unknown_ending(path, known));
         }
         if let Some(kind) = Kind::of(path) {
             return Ok(Self::Features(kind));
@@ -169,10 +169,10 @@ impl Format {
             "las" | "laz" => Ok(Self::Las),
             "csv" | "txt" | "xyz" => Ok(Self::Table),
             _ if is_nameless() => Ok(if is_las(path)? { Self::Las } else { Self::Table }),
-            _ => Err(Error::UnknownEnding {
-                path: path.to_owned(),
-                known: ".las, .laz, .csv, .txt, .xyz, .parquet, .fgb, .gpkg or .shp",
-            }),
+            _ => {
+                let known = ".las, .laz, .csv, .txt, .xyz, .parquet, .fgb, .gpkg or .shp";
+                Err(Error::unknown_ending(path, known))
+            }
         }
     }
 }

@@ -82,7 +82,7 @@ pub fn read_raster(path: &Path, array: Option<&str>) -> Result<Raster> {
         "png" => png::read(path),
         _ => {
             let known = ".npy, .npz, .png, .tif, .tiff, .asc, .vrt or .zarr";
-            Err(Error::UnknownEnding { path: path.to_owned(), known })
+            Err(Error::unknown_ending(path, known))
         }
     }
 }

@@ -43,7 +43,7 @@ pub fn read_place(path: &Path) -> Result<RasterPlace> {
         }
         _ => {
             let known = ".tif, .tiff, .asc, .vrt or .zarr";
-            Err(Error::UnknownEnding { path: path.to_owned(), known })
+            Err(Error::unknown_ending(path, known))
         }
     }
 }

@@ -18,7 +18,7 @@ use crate::{ArrayData, Error, Georeference, Number, Result};
 fn open_within(path: &Path, within: &[PathBuf]) -> Result<Box<dyn Windows>> {
     if is_url(path) && !matches!(ending(path).as_str(), "tif" | "tiff") {
         let known = ".tif or .tiff, of which parts are read by their address";
-        return Err(Error::UnknownEnding { path: path.to_owned(), known });
+        return Err(Error::unknown_ending(path, known));
     }
     Ok(match ending(path).as_str() {
         "npy" => Box::new(ArrayFile::open(path)?),
@@ -28,7 +28,7 @@ fn open_within(path: &Path, within: &[PathBuf]) -> Result<Box<dyn Windows>> {
         _ if is_zarr(path) => Box::new(ZarrArray::open(path)?),
         _ => {
             let known = ".npy, .tif, .tiff, .asc, .vrt or .zarr, of which a part can be read";
-            return Err(Error::UnknownEnding { path: path.to_owned(), known });
+            return Err(Error::unknown_ending(path, known));
         }
     })
 }

@@ -31,7 +31,7 @@ pub fn read_column(path: &Path, name: &str) -> Result<Vec<Value>> {
         let is_text = ["csv", "txt"].contains(&ending(path).as_str()) || path.as_os_str() == "-";
         if !is_text {
             let known = ".csv, .txt, .parquet, .fgb, .gpkg or .shp";
-            return Err(Error::UnknownEnding { path: path.to_owned(), known });
+            return Err(Error::unknown_ending(path, known));
         }
         return Ok(csv::read_column(path, name)?.into_iter().map(Value::from).collect());
     };

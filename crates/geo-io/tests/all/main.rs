@@ -15,6 +15,7 @@ mod geoparquet;
 mod las;
 mod las_fields;
 mod meshes;
+mod missing;
 mod odd_las;
 mod on_device;
 mod pipes;

@@ -173,6 +173,7 @@ fn the_place_of_any_tiff_is_read_without_its_values() {
     assert_eq!((found.size, found.georeference), ((3, 2), Some(place)));
     let missing = read_place(&folder.path().join("missing.tif")).unwrap_err();
     assert!(missing.to_string().contains("missing.tif"), "{missing}");
+    std::fs::write(folder.path().join("a.npy"), b"\x93NUMPY").unwrap();
     let other = read_place(&folder.path().join("a.npy")).unwrap_err().to_string();
     assert!(other.contains("a.npy") && other.contains(".tif"), "{other}");
 }

@@ -702,6 +702,7 @@ fn masks_are_read_from_every_format() {
     let colour: Vec<u8> = grey.iter().flat_map(|&v| [v, v, v, 255]).collect();
     write_png(&path("c.png"), png::ColorType::Rgba, &colour, 3, 2);
     check("c.png");
+    std::fs::write(path("d.gif"), b"GIF89a").unwrap();
     assert!(matches!(mask_of(&path("d.gif")), Err(Error::UnknownEnding { .. })));
 }
 

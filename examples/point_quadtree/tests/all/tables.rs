@@ -1,6 +1,7 @@
 //! Points and polygons of GeoParquet, and leaves and counts as GeoParquet.
 
 use geo_io::{ColumnType, Crs, Number, Shape, read_features, read_polygons, write_geoparquet};
+use testing::files::las::Las;
 
 use crate::PROGRAM;
 
@@ -177,4 +178,12 @@ fn each_point_of_a_multi_point_has_a_number() {
     let behind: Vec<_> = (1..).zip(values).map(|(n, v)| (n, v, row(n))).collect();
     let first = (0, Some(1.0), Some("a.csv: row 1".to_owned()));
     assert_eq!(near(&["a.csv", "m.parquet"]), [vec![first], behind].concat());
+}
+
+#[test]
+fn a_pair_of_columns_is_refused_for_las_as_it_was_given() {
+    let folder = tempfile::tempdir().unwrap();
+    let bytes = Las::new(vec![[1.0, 2.0, 3.0]]).bytes();
+    std::fs::write(folder.path().join("a.las"), bytes).unwrap();
+    PROGRAM.fails(folder.path(), &["a.las", "--columns", "a,b"], &["--columns a,b: LAS and LAZ"]);
 }

@@ -62,12 +62,12 @@ impl PointArgs {
         let is_las = |path: &PathBuf| ["las", "laz"].contains(&&ending(path)[..]);
         let names = &self.columns.0;
         // Of a pair, the second stands for the third.
-        let are_usual = ["x,y,z", "x,y,y"].contains(&&names.join(",").to_lowercase()[..]);
+        let given = if names[1] == names[2] { &names[..2] } else { &names[..] }.join(",");
+        let are_usual = ["x,y,z", "x,y"].contains(&&given.to_lowercase()[..]);
         ensure!(
             are_usual || paths.is_empty() || !paths.iter().all(is_las),
-            "--columns {}: LAS and LAZ have no columns, and their x, y and z count: leave out --columns, or give a table of \
-             the points (.csv, .parquet)",
-            names.join(",")
+            "--columns {given}: LAS and LAZ have no columns, and their x, y and z count: leave out --columns, or give a table of \
+             the points (.csv, .parquet)"
         );
         Ok(())
     }

@@ -171,6 +171,20 @@ impl Program {
         }
     }
 
+    /// Each of these command lines has `-` for an argument that takes no standard input or output. The message names the
+    /// argument, and no file is left.
+    ///
+    /// # Panics
+    /// Panics if one of these conditions fails.
+    pub fn refuses_streams(&self, cases: &[(&str, &str)]) {
+        let folder = tempfile::tempdir().expect("a folder for temporary files");
+        for (line, argument) in cases {
+            let words: Vec<&str> = line.split(' ').collect();
+            let begin = format!("{}: {argument} -: this takes a file", self.name);
+            self.fails(folder.path(), &words, &[&begin, "./-"]);
+        }
+    }
+
     /// `--version` names the program, completions and the manual page tell its options, and it has those
     /// that all programs have.
     ///

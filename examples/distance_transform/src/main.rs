@@ -119,7 +119,7 @@ fn run(args: &Args) -> Result<()> {
     report.stages(&stages);
     report.beside(stages.beside().iter().cloned().chain(rooms.beside()));
     report.written(args.outputs());
-    report.print(&args.run, false);
+    report.print(&args.run);
     Ok(())
 }
 

@@ -123,7 +123,7 @@ fn run(args: &Args) -> Result<()> {
     stages.run("write", |_| write(args, &device, &grid, &bands, crs.as_ref()))?;
     report.stages(&stages);
     report.written([&args.output]);
-    report.print(&args.run, args.output.as_os_str() == "-");
+    report.print(&args.run);
     Ok(())
 }
 

@@ -6,7 +6,9 @@ use anyhow::{Result, ensure};
 use clap::{Arg, Parser};
 use geo_io::{Existing, Output};
 use nni_grid::Fill;
-use programs::args::{Format, Given, LightArgs, PointArgs, RasterArgs, RunArgs, positive, whole};
+use programs::args::{
+    Format, Given, LightArgs, PointArgs, RasterArgs, RunArgs, is_stream, positive, whole,
+};
 use programs::contours;
 use programs::products::Products;
 use programs::scale::{BudgetArgs, MergeArgs, PointCommand, StoreArgs};
@@ -76,7 +78,7 @@ pub struct Args {
     /// program always draws it beside the DEM
     #[arg(long, value_name = "PATH", help_heading = None)]
     pub relief: Option<PathBuf>,
-    /// Also write the slope in degrees, in the DEM's formats
+    /// Also write the slope in degrees, in the DEM's formats (- for a table on standard output)
     #[arg(long, value_name = "PATH", help_heading = None)]
     pub slope: Option<PathBuf>,
     /// Also write contour lines: GeoJSON (.geojson, .json), FlatGeobuf (.fgb) or GeoParquet (.parquet)
@@ -202,7 +204,7 @@ impl Args {
 
     /// Where the relief goes: as asked, or beside the DEM of a simulated survey.
     pub fn relief(&self) -> Option<PathBuf> {
-        let is_file = self.output.as_os_str() != "-";
+        let is_file = !is_stream(&self.output);
         let is_picture_given = self.hillshade.is_some() || self.relief.is_some();
         let beside = self.is_simulated() && is_file && !is_picture_given;
         self.relief.clone().or_else(|| beside.then(|| self.output.with_extension("png")))

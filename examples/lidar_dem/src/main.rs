@@ -115,7 +115,7 @@ fn run(args: &Args) -> Result<()> {
     })?;
     report.stages(&stages);
     report.written(&args.outputs());
-    report.print(&args.run, args.output.as_os_str() == "-");
+    report.print(&args.run);
     Ok(())
 }
 

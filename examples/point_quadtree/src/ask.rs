@@ -223,7 +223,7 @@ pub fn ask(args: &AskSavedArgs) -> Result<()> {
     stages.run("write", |_| args.ask.write(asked, areas.as_ref(), existing))?;
     report.stages(&stages);
     report.written(args.ask.outputs());
-    report.print(&args.run, false);
+    report.print(&args.run);
     Ok(())
 }
 

@@ -116,7 +116,7 @@ fn run(args: &Args) -> Result<()> {
     })?;
     report.stages(&stages);
     report.written(args.outputs());
-    report.print(&args.run, false);
+    report.print(&args.run);
     Ok(())
 }
 

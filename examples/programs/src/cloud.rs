@@ -9,7 +9,7 @@ use geo_io::{Crs, CsvColumns, Filter, MultiFileReader, PointCloud, ReadOn, Stray
 use gpu_core::parallel::{self, FINE};
 use gpu_core::{Bounds, Progress, Shortest, ValueRange};
 
-use crate::args::{PointArgs, ending};
+use crate::args::{PointArgs, ending, is_stream};
 use crate::ground::Ground;
 use crate::middle::{Middle, SAMPLE};
 use crate::report::dropped_in_words;
@@ -372,7 +372,7 @@ impl Cloud {
         let mut sought = Sought::of(self, points);
         // Noise counts too. A table without classes refuses a filter of classes.
         let all = Filter { classes: Some((0..=255).collect()), ..Filter::default() };
-        for path in inputs.iter().filter(|path| path.as_os_str() != "-") {
+        for path in inputs.iter().filter(|path| !is_stream(path)) {
             let mut before = 0;
             let what = kind(path);
             let mut take = |part: &PointCloud| {

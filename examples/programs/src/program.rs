@@ -12,6 +12,7 @@ use clap::error::{ContextKind, ContextValue};
 use clap::{ArgMatches, Command, Parser};
 use clap_complete::Shell;
 
+use crate::args::require_files;
 use crate::report;
 
 /// The exit status of a program that was interrupted from its terminal, as shells have it.
@@ -83,12 +84,14 @@ fn command_line<Args: Parser>(name: &'static str) -> Result<Option<(Args, Option
     }
     let parsed = command().try_get_matches_from(with_negative_values(line)).and_then(|matches| {
         let threads = threads(&matches);
-        Ok((Args::from_arg_matches(&matches)?, threads))
+        Ok((Args::from_arg_matches(&matches)?, threads, matches))
     });
-    parsed.map(Some).map_err(|error| match error.kind() {
+    let (args, threads, matches) = parsed.map_err(|error| match error.kind() {
         DisplayHelp | DisplayVersion => error.exit(),
         _ => anyhow::anyhow!("{}", in_a_line(&error, &command())),
-    })
+    })?;
+    require_files(&command(), &matches)?;
+    Ok(Some((args, threads)))
 }
 
 /// Joins each option with the negative number, or the list that begins with one, behind it. clap takes both for options.

@@ -9,7 +9,7 @@ use gpu_core::parallel::{self, FINE};
 use gpu_core::{Device, DeviceChoice, GridSpec, Shortest};
 use serde_json::{Map, Value, json};
 
-use crate::args::RunArgs;
+use crate::args::{RunArgs, is_stream};
 use crate::stages::{Beside, Stages};
 
 /// How many points were dropped, the name of the reason, and the reason in words; without those of which there are none.
@@ -31,6 +31,8 @@ pub(crate) fn dropped_in_words(
 pub struct Report {
     text: String,
     fields: Map<String, Value>,
+    /// Whether a result went to standard output.
+    is_output_taken: bool,
 }
 
 /// What the values of a band are.
@@ -221,6 +223,7 @@ impl Report {
     /// The files that were written.
     pub fn written<'a>(&mut self, paths: impl IntoIterator<Item = &'a PathBuf>) {
         for path in paths {
+            self.is_output_taken |= is_stream(path);
             self.line("written", path.display());
             self.element("written", path.display().to_string());
             for older in files_of_another(path) {
@@ -234,16 +237,16 @@ impl Report {
         }
     }
 
-    /// Prints the report in the form that the options say. If a result went to standard output, the report goes to
-    /// standard error. A reader that has gone is not an error.
-    pub fn print(&self, how: &RunArgs, is_output_taken: bool) {
+    /// Prints the report in the form that the options say. If one of the [written](Self::written) files is standard
+    /// output, the report goes to standard error. A reader that has gone is not an error.
+    pub fn print(&self, how: &RunArgs) {
         use std::io::Write as _;
         let text = match (how.quiet, how.json) {
             (true, _) => return,
             (false, true) => format!("{}\n", Value::Object(self.fields.clone())),
             (false, false) => self.text.clone(),
         };
-        let written = if is_output_taken {
+        let written = if self.is_output_taken {
             std::io::stderr().write_all(text.as_bytes())
         } else {
             std::io::stdout().write_all(text.as_bytes()).and_then(|()| std::io::stdout().flush())

@@ -8,7 +8,7 @@ use ccq_tree::{Connectivity, Window};
 use clap::{Parser, Subcommand};
 use geo_io::{Number, Output};
 use gpu_core::{Bounds, DeviceChoice, GridSpec};
-use programs::args::{Extent, RunArgs, count, ending, require_owner, whole};
+use programs::args::{Extent, RunArgs, count, ending, require_file, require_owner, whole};
 use programs::catalogues::{CatalogueArgs, Content};
 use programs::inputs::{Files, is_one_file};
 use programs::scale::RunTileArgs;
@@ -313,9 +313,12 @@ impl QueryArgs {
 
     /// The other indices and their ranges.
     pub fn others(&self) -> Result<Vec<(PathBuf, Range)>> {
-        let of = |pair: &[String]| match pair[1].parse() {
-            Ok(range) => Ok((PathBuf::from(&pair[0]), range)),
-            Err(reason) => bail!("--and {} {}: {reason}", pair[0], pair[1]),
+        let of = |pair: &[String]| {
+            require_file("--and", Path::new(&pair[0]))?;
+            match pair[1].parse() {
+                Ok(range) => Ok((PathBuf::from(&pair[0]), range)),
+                Err(reason) => bail!("--and {} {}: {reason}", pair[0], pair[1]),
+            }
         };
         self.and.as_chunks::<2>().0.iter().map(|pair| of(pair)).collect()
     }

@@ -59,7 +59,7 @@ pub fn build(args: &BuildArgs) -> Result<()> {
     report.device(&device, args.run.device);
     report.stages(&stages);
     report.written([&args.output]);
-    report.print(&args.run, false);
+    report.print(&args.run);
     Ok(())
 }
 

@@ -21,7 +21,7 @@ pub fn info(args: &InfoArgs) -> Result<()> {
     report.line("place", &place);
     report.field("geotransform", place.geotransform());
     describe(&mut report, &*tree, place.crs.as_ref());
-    report.print(&args.run, false);
+    report.print(&args.run);
     Ok(())
 }
 

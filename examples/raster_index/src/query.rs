@@ -68,7 +68,7 @@ pub fn query(args: &QueryArgs) -> Result<()> {
     })?;
     report.stages(&stages);
     report.written(&args.written());
-    report.print(&args.run, false);
+    report.print(&args.run);
     Ok(())
 }
 

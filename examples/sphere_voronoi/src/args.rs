@@ -6,7 +6,7 @@ use std::str::FromStr;
 use anyhow::{Result, ensure};
 use clap::{Parser, ValueEnum};
 use geo_io::{CsvColumns, Existing, Output};
-use programs::args::{Given, RunArgs, ending, whole};
+use programs::args::{Given, RunArgs, ending, is_stream, whole};
 use sphere_qtm::{Baseline, Latitude, Level, MAX_LEVEL, Method, Params};
 
 use crate::ids::Grid;
@@ -45,9 +45,9 @@ pub struct Args {
     /// and the distance in metres (.csv; .parquet with the centres)
     #[arg(long, value_name = "GRID:LEVEL")]
     pub ids: Option<Grid>,
-    /// Give --output these cells alone, in their order: a table (.csv, .txt, .parquet, .fgb, .gpkg, .shp) of ids as
-    /// --ids writes them, or as numbers of 64 bits. Without a level, --ids h3, healpix-nuniq and a5 take cells of all
-    /// levels
+    /// Give --output these cells alone, in their order: a table (.csv, .txt, .parquet, .fgb, .gpkg, .shp, - for
+    /// standard input). Its ids are as --ids writes them, or numbers of 64 bits. Without a level, --ids h3,
+    /// healpix-nuniq and a5 take cells of all levels
     #[arg(long, value_name = "TABLE", requires = "ids")]
     pub cells: Option<PathBuf>,
     /// The column of the ids, in --cells and in --output
@@ -183,6 +183,10 @@ impl Args {
             );
         }
         let inputs: Vec<PathBuf> = self.sites.iter().chain(&self.cells).cloned().collect();
+        ensure!(
+            inputs.iter().filter(|input| is_stream(input)).count() < 2,
+            "SITES and --cells are both standard input, which only one of them can have: give the other a file"
+        );
         let paths: Vec<&Path> = outputs.iter().map(|(_, path, _)| *path).collect();
         geo_io::check_distinct(&inputs, &paths)?;
         paths.into_iter().try_for_each(|path| Ok(geo_io::check_output(self.to(path))?))

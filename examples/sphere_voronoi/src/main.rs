@@ -63,7 +63,7 @@ fn run(args: &Args) -> Result<()> {
     })?;
     report.stages(&stages);
     report.written(&args.written());
-    report.print(&args.run, false);
+    report.print(&args.run);
     Ok(())
 }
 

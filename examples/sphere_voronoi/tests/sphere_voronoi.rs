@@ -919,3 +919,19 @@ fn properties_that_regions_do_not_keep_are_noted() {
     let said = PROGRAM.succeeds(here, &[&["sites.csv"], &more[..]].concat());
     assert!(said.contains("no other columns of sites.csv"), "{said}");
 }
+
+#[test]
+fn a_dash_is_refused_where_an_argument_needs_a_file() {
+    PROGRAM.refuses_streams(&[
+        ("s.csv -o -", "--output"),
+        ("s.csv --regions -", "--regions"),
+        ("s.csv --map -", "--map"),
+    ]);
+}
+
+#[test]
+fn sites_and_cells_are_not_both_standard_input() {
+    let folder = tempfile::tempdir().unwrap();
+    let both = ["-", "--cells", "-", "--ids", "h3", "-o", "cells.csv"];
+    PROGRAM.fails(folder.path(), &both, &["SITES and --cells", "standard input"]);
+}

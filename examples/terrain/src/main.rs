@@ -74,7 +74,7 @@ fn run(args: &Args) -> Result<()> {
     report.stages(&stages);
     report.beside(stages.beside().iter().cloned());
     report.written(args.paths());
-    report.print(&args.run, false);
+    report.print(&args.run);
     Ok(())
 }
 

@@ -62,7 +62,7 @@ pub fn merge(args: &MergeArgs) -> Result<()> {
     report.field("folder", planned.folder.display().to_string());
     report.stages(&stages);
     report.written(outputs(args));
-    report.print(&args.run, false);
+    report.print(&args.run);
     Ok(())
 }
 

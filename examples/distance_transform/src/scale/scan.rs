@@ -93,7 +93,7 @@ pub fn scan(args: &ScanArgs) -> Result<()> {
     report.field("bands", json!({"made": made, "there": there}));
     report.stages(&stages);
     report.written([&folder]);
-    report.print(&args.run, false);
+    report.print(&args.run);
     Ok(())
 }
 
@@ -301,7 +301,7 @@ fn remove(planned: &Planned, args: &ScanArgs) -> Result<()> {
     let mut report = Report::default();
     report.line("removed", format_args!("{removed} files, {}", folder.display()));
     report.field("removed", removed);
-    report.print(&args.run, false);
+    report.print(&args.run);
     Ok(())
 }
 

@@ -239,3 +239,14 @@ fn what_a_file_system_says_at_the_end_is_heard() {
     }
     assert_eq!(std::fs::read(folder.join("old.npy")).unwrap(), b"old");
 }
+
+#[test]
+fn a_dash_is_refused_where_an_argument_needs_a_file() {
+    PROGRAM.refuses_streams(&[
+        ("-", "<MASK>"),
+        ("mask.npy -o -", "--output"),
+        ("mask.npy --nearest -", "--nearest"),
+        ("plan - --max-distance 5", "<MASK>"),
+        ("plan mask.tif --max-distance 5 -o -", "--output"),
+    ]);
+}

@@ -202,3 +202,9 @@ fn columns_of_files_without_columns_are_refused() {
     let run = ["a.laz", "--columns", "X,Y,Z", "--size", "3x3", "-o", "a.tif", "--device", "cpu"];
     PROGRAM.succeeds(folder.path(), &run);
 }
+
+#[test]
+fn a_dash_is_refused_where_an_argument_needs_a_file() {
+    PROGRAM
+        .refuses_streams(&[("plan p.csv --radius 4 -o -", "--output"), ("run - --all", "<PLAN>")]);
+}

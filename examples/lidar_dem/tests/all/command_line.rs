@@ -157,3 +157,38 @@ fn bad_numbers_are_refused_with_a_reason() {
         ("run plan.json --tile -1", "-1 is below 0"),
     ]);
 }
+
+#[test]
+fn a_dash_is_refused_where_an_argument_needs_a_file() {
+    PROGRAM.refuses_streams(&[
+        ("p.las --above -", "--above"),
+        ("p.las --template -", "--template"),
+        ("p.las --within -", "--within"),
+        ("p.las --breaklines -", "--breaklines"),
+        ("p.las --hillshade -", "--hillshade"),
+        ("p.las --contours -", "--contours"),
+        ("p.las --triangles -", "--triangles"),
+        ("plan p.las -o -", "--output"),
+        ("run - --all", "<PLAN>"),
+    ]);
+}
+
+#[test]
+fn a_slope_on_standard_output_is_a_table_without_the_report() {
+    let folder = tempfile::tempdir().unwrap();
+    let line = ["-", "--resolution", "1", "--slope", "-", "-o", "dem.npy", "--device", "cpu"];
+    // A plane that rises by a third of a unit for each unit to the north.
+    let plane = "x,y,z\n0.5,0.5,1\n9.5,0.5,1\n0.5,9.5,4\n9.5,9.5,4\n5.5,6.5,3\n";
+    let output = PROGRAM.run_on(folder.path(), &line, plane.as_bytes());
+    assert!(output.status.success());
+    let degrees = (1.0_f64 / 3.0).atan().to_degrees();
+    let table = String::from_utf8(output.stdout).unwrap();
+    let mut lines = table.lines();
+    assert_eq!(lines.next(), Some("x,y,z"));
+    let slopes: Vec<f64> =
+        lines.map(|line| line.rsplit(',').next().unwrap().parse().unwrap()).collect();
+    // Of 10 x 10 cells those at the border have no slope.
+    assert_eq!(slopes.len(), 64);
+    assert!(slopes.iter().all(|slope| (slope - degrees).abs() < 1e-3), "{slopes:?}");
+    assert!(String::from_utf8_lossy(&output.stderr).contains("written"));
+}

@@ -51,7 +51,7 @@ pub fn merge(args: &MergeArgs) -> Result<()> {
     report.field("tiles", tiles);
     report.stages(&stages);
     report.written([&args.output]);
-    report.print(&args.run, false);
+    report.print(&args.run);
     Ok(())
 }
 

@@ -181,6 +181,17 @@ fn each_point_of_a_multi_point_has_a_number() {
 }
 
 #[test]
+fn a_dash_is_refused_where_an_argument_needs_a_file() {
+    PROGRAM.refuses_streams(&[
+        ("p.csv -o -", "--output"),
+        ("p.csv --polygons -", "--polygons"),
+        ("p.csv --leaves -", "--leaves"),
+        ("ask - --window 0,0,1,1", "<TREE.qtree>"),
+        ("plan p.csv -o -", "--output"),
+    ]);
+}
+
+#[test]
 fn a_pair_of_columns_is_refused_for_las_as_it_was_given() {
     let folder = tempfile::tempdir().unwrap();
     let bytes = Las::new(vec![[1.0, 2.0, 3.0]]).bytes();

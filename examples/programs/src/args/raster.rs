@@ -7,6 +7,7 @@ use clap::Args;
 use geo_io::{Compression, Overviews, TiffOptions};
 
 use super::belonging::Given;
+use super::streams::is_stream;
 use super::words::nodata;
 
 /// What stands for a missing value by default.
@@ -84,7 +85,7 @@ impl Format {
             "npy" => Some(Self::Npy),
             "png" => Some(Self::Png),
             "csv" | "xyz" => Some(Self::Table),
-            _ if path.as_os_str() == "-" => Some(Self::Table),
+            _ if is_stream(path) => Some(Self::Table),
             _ => None,
         };
         if let Some(format) = found.filter(|format| known.contains(format)) {

@@ -227,7 +227,7 @@ fn report(
     report.field("bytes", bytes);
     report.stages(stages);
     report.written([&folder.to_owned()]);
-    report.print(&args.run, false);
+    report.print(&args.run);
 }
 
 /// Removes the bins of a plan.
@@ -237,7 +237,7 @@ fn remove<R: PointRecipe>(planned: &Planned<R>, args: &BinArgs) -> Result<()> {
     let folder = planned.bins.display();
     report.line("removed", format_args!("{files} files of bins, {folder}"));
     report.field("removed", files);
-    report.print(&args.run, false);
+    report.print(&args.run);
     Ok(())
 }
 

@@ -8,7 +8,7 @@ use gpu_core::{Bounds, GridSpec, Progress, Silent};
 use tile_plan::Input;
 
 use super::{name, stamp};
-use crate::args::PointArgs;
+use crate::args::{PointArgs, is_stream};
 use crate::cloud::{Cloud, without_points};
 use crate::ground::Ground;
 use crate::middle::{Middle, SAMPLE};
@@ -52,7 +52,7 @@ impl Headers {
         ensure!(!paths.is_empty(), "a plan needs point files: give at least one");
         for path in paths {
             let is_pipe = std::fs::metadata(path).is_ok_and(|about| !about.is_file());
-            let is_input = path.as_os_str() == "-";
+            let is_input = is_stream(path);
             ensure!(!is_input, "a plan needs files, not standard input");
             let name = path.display();
             ensure!(

@@ -45,7 +45,7 @@ impl<'a> Planning<'a> {
         })?;
         report.stages(&self.stages);
         report.written([self.output]);
-        report.print(self.run, false);
+        report.print(self.run);
         Ok(())
     }
 }

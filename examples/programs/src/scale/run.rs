@@ -86,7 +86,7 @@ pub fn run<R: Recipe>(args: &RunTileArgs) -> Result<()> {
         None => done.made.iter().flat_map(|&number| R::files(&planned, number)).collect(),
     };
     report.written(&files);
-    report.print(&args.run, false);
+    report.print(&args.run);
     Ok(())
 }
 

@@ -92,7 +92,7 @@ pub fn merge_surface<R: SurfaceRecipe>(args: &MergeArgs) -> Result<()> {
     report.crs(crs.as_ref());
     report.stages(&stages);
     report.written([&args.output]);
-    report.print(&args.run, false);
+    report.print(&args.run);
     Ok(())
 }
 

@@ -43,6 +43,6 @@ pub fn merge(args: &MergeArgs) -> Result<()> {
     notes.iter().for_each(|note| report.note(note));
     report.stages(&stages);
     report.written([path]);
-    report.print(&args.run, false);
+    report.print(&args.run);
     Ok(())
 }

@@ -298,3 +298,19 @@ fn rasters_of_two_nodata_are_refused_with_a_value_of_neither() {
     }
     PROGRAM.fails(path, &["build", "a.tif", "b.tif"], &["-dstnodata VALUE", "no cell of them has"]);
 }
+
+#[test]
+fn a_dash_is_refused_where_an_argument_needs_a_file() {
+    PROGRAM.refuses_streams(&[
+        ("build -", "<RASTER>"),
+        ("build a.tif -o -", "--output"),
+        ("info -", "<TREE>"),
+        ("query - --range 1,2", "<TREE>"),
+        ("query a.ccq --range 1,2 --raster -", "--raster"),
+        ("query a.ccq --range 1,2 --raster-of b.ccq -", "--raster-of"),
+        ("query a.ccq --range 1,2 --and - 1,2", "--and"),
+        ("query a.ccq --range 1,2 -o -", "--output"),
+        ("plan -", "<RASTER>"),
+        ("plan a.tif -o -", "--output"),
+    ]);
+}

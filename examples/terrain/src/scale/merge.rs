@@ -41,7 +41,7 @@ pub fn merge(args: &MergeArgs) -> Result<()> {
     })?;
     report.stages(&stages);
     report.written(outputs(args));
-    report.print(&args.run, false);
+    report.print(&args.run);
     Ok(())
 }
 

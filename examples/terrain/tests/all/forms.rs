@@ -120,3 +120,16 @@ fn rows_that_do_not_fit_the_memory_are_refused_by_name() {
         }
     }
 }
+
+#[test]
+fn a_dash_is_refused_where_an_argument_needs_a_file() {
+    PROGRAM.refuses_streams(&[
+        ("- --slope s.tif", "<DEM>"),
+        ("dem.tif --slope -", "--slope"),
+        ("dem.tif --color-relief c.png --colours -", "--colours"),
+        ("plan - --product slope", "<DEM>"),
+        ("plan dem.tif --product slope -o -", "--output"),
+        ("run - --all", "<PLAN>"),
+        ("merge - --slope s.tif", "<PLAN>"),
+    ]);
+}

@@ -9,8 +9,9 @@ use pba_voronoi::{
     AUTHALIC_RADIUS, Diagram, EARTH_RADIUS, Error, Globe, Input, Params, geodesic_on_ellipsoid,
 };
 use programs::args::fraction;
+use programs::mercator::note_on_lengths_of;
 use programs::report::Report;
-use programs::units::other_body;
+use programs::units::{note_on_degrees, other_body};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -56,6 +57,16 @@ pub fn note_on_plane(crs: Option<&Crs>) -> Option<String> {
     Some(format!(
         "the mask lies in longitude and latitude: --geodesic{radius} gives distances along great circles, in metres"
     ))
+}
+
+/// Returns notes for a mask whose pixels have sides in coordinates that are no lengths on the ground.
+pub fn notes_on_lengths(
+    place: Option<&Georeference>,
+    size: (u32, u32),
+) -> impl Iterator<Item = String> {
+    let of_degrees = note_on_degrees(place.and_then(|place| place.crs.as_ref()));
+    let of_metres = place.and_then(|place| note_on_lengths_of("distances", place, size));
+    of_degrees.into_iter().chain(of_metres)
 }
 
 /// Where a mask lies on the globe, and on what figure distances are measured.

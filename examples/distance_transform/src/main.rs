@@ -22,7 +22,6 @@ use programs::opening::Opening;
 use programs::program;
 use programs::report::Report;
 use programs::stages::Stages;
-use programs::units::note_on_degrees;
 use rayon::prelude::*;
 use serde_json::json;
 
@@ -106,7 +105,8 @@ fn run(args: &Args) -> Result<()> {
     if args.sites.spacing == Spacing::Georeference {
         let [wide, tall] = [sides.0, sides.1].map(Shortest);
         report.line("pixel", format_args!("{wide} x {tall} on the ground"));
-        note_on_degrees(crs).iter().for_each(|note| report.note(note));
+        let notes = globe::notes_on_lengths(place.as_ref(), (width, height));
+        notes.for_each(|note| report.note(note));
     }
     // Without a place of its own the raster's south-west corner is (0, 0).
     let place =

@@ -31,6 +31,7 @@ use nni_grid::{Method, Summary};
 use programs::cloud::Cloud;
 use programs::contours;
 use programs::ground::Ground;
+use programs::mercator::note_on_lengths;
 use programs::opening::Opening;
 use programs::products::Products;
 use programs::program;
@@ -109,10 +110,15 @@ fn run(args: &Args) -> Result<()> {
         })?;
         report_breaklines(&mut report, &added);
     }
+    let ground = extents.grid.bounds();
     let made_of = (cloud, extents, measured, units);
     geo_io::write_together(|| {
         make(args, made_of, (area.as_ref(), floor.as_ref()), &device, (&mut stages, &mut report))
     })?;
+    if args.slope.is_some() || args.hillshade.is_some() || args.relief().is_some() {
+        let note = note_on_lengths("slopes and light", crs, [ground.min_y, ground.max_y]);
+        note.iter().for_each(|note| report.note(note));
+    }
     report.stages(&stages);
     report.written(&args.outputs());
     report.print(&args.run);

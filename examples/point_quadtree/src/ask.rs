@@ -7,6 +7,7 @@ use anyhow::{Context, Result, bail, ensure};
 use geo_io::{Crs, Existing, Output};
 use gpu_core::{Bounds, Shortest};
 use programs::args::{RunArgs, count, ending, number};
+use programs::mercator::note_on_lengths;
 use programs::opening::Opening;
 use programs::report::Report;
 use programs::stages::Stages;
@@ -146,6 +147,7 @@ impl AskArgs {
         let Some(Nearest { x, y, k }) = self.nearest else { return Ok(()) };
         let is_geographic = crs.is_some_and(Crs::is_geographic);
         require_degrees("--nearest", crs)?;
+        note_on_lengths("distances", crs, [y, y]).iter().for_each(|note| report.note(note));
         // No more than there are.
         let k = k.min(tree.order().len()).max(1);
         let found = match is_geographic {

@@ -7,6 +7,7 @@ pub mod contours;
 pub mod edges;
 pub mod ground;
 pub mod inputs;
+pub mod mercator;
 pub mod middle;
 pub mod opening;
 pub mod products;

@@ -3,7 +3,9 @@
 use anyhow::{Result, ensure};
 use ccq_tree::Outline;
 use geo_io::{ColumnType, Crs, Output, Polygons, Shape};
+use gpu_core::Bounds;
 use programs::args::ending;
+use programs::mercator::note_on_lengths;
 use programs::report::Report;
 use programs::units::other_body;
 use serde_json::json;
@@ -83,6 +85,9 @@ impl<'a> Regions<'a> {
             None => "none".to_owned(),
         };
         report.line("regions", text);
+        let Bounds { min_y, max_y, .. } = self.place.bounds();
+        let note = note_on_lengths("areas", self.place.crs.as_ref(), [min_y, max_y]);
+        note.iter().for_each(|note| report.note(note));
         let area = largest.map(|i| areas[i]);
         report.field("regions", json!({"count": regions.len(), "largest": largest, "area": area}));
     }

@@ -9,6 +9,7 @@ use anyhow::{Context, Result, bail, ensure};
 use geo_io::{ArrayData, Crs, Georeference, ValuesFile};
 use gpu_core::parallel::{self, FINE};
 use gpu_core::{Device, GridSpec, GridView, Progress, Shortest, host_memory};
+use programs::mercator::note_on_lengths_of;
 use programs::units::{self, Units};
 use terrain_grid::{Ground, ProductParams};
 
@@ -68,6 +69,14 @@ impl Dem {
         let Some(name) = directed.next() else { return Ok(()) };
         units::require_north_up(name.word(), self.lie.place.crs.as_ref())
             .with_context(|| self.path.display().to_string())
+    }
+
+    /// Returns a note if some products depend on lengths on the ground, and those of the coordinates differ much.
+    pub fn note_on_lengths(&self, names: impl IntoIterator<Item = Name>) -> Option<String> {
+        let (width, height) = self.size();
+        let size = (width as u32, height as u32);
+        let is_needed = names.into_iter().any(Name::needs_lengths);
+        is_needed.then(|| note_on_lengths_of("slopes and light", &self.lie.place, size)).flatten()
     }
 
     /// Columns and rows.

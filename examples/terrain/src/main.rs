@@ -71,6 +71,7 @@ fn run(args: &Args) -> Result<()> {
     report.device(&device, args.run.device);
     geo_io::write_together(|| make(args, (&dem, &drawing), &device, (&mut stages, &mut report)))?;
     dem.note_on_rounding().iter().for_each(|note| report.note(note));
+    dem.note_on_lengths(names).iter().for_each(|note| report.note(note));
     report.stages(&stages);
     report.beside(stages.beside().iter().cloned());
     report.written(args.paths());

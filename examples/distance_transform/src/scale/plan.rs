@@ -80,6 +80,9 @@ fn divide(args: &PlanArgs, path: &Path) -> Result<(Plan, Vec<String>)> {
         let crs = file.georeference().and_then(|place| place.crs.as_ref());
         notes.extend(crate::globe::note_on_plane(crs));
     }
+    if args.sites.spacing == Spacing::Georeference {
+        notes.extend(crate::globe::notes_on_lengths(file.georeference(), (width, height)));
+    }
     Ok((plan, notes))
 }
 

@@ -143,3 +143,28 @@ fn masks_of_mosaics_and_grids_are_those_of_the_geotiff() {
         assert!(is_same(folder.path(), "tif-tiles.tif", &merged), "{form}");
     }
 }
+
+#[test]
+fn distances_in_metres_of_web_maps_and_in_degrees_are_noted_by_runs_and_plans() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    for (code, corner, side, note) in [
+        // Latitudes of 60 degrees.
+        ("EPSG:3857", (1e6, 8_399_758.0), 10.0, "a metre of EPSG:3857 is 0.500 m on the ground"),
+        ("EPSG:4326", (10.0, 60.0), 0.1, "distances are in degrees"),
+    ] {
+        let crs = geo_io::Crs::parse(code).ok();
+        let place = Georeference { crs, ..Georeference::north_up(corner, (side, side)) };
+        write_georeferenced(&path.join("a.tif"), &place, (2, 2), &[0.0, 1.0, 2.0, 3.0], -1.0)
+            .unwrap();
+        let spacing = ["--spacing", "georeference", "--overwrite"];
+        for (run, is_noted) in [
+            ([&["a.tif", "-o", "d.tif"], &spacing[..]].concat(), true),
+            ([&["plan", "a.tif", "--max-distance", "5"], &spacing[..]].concat(), true),
+            (vec!["a.tif", "-o", "d.tif", "--overwrite"], false),
+        ] {
+            let report = PROGRAM.succeeds(path, &run);
+            assert_eq!(report.contains(note), is_noted, "{report}");
+        }
+    }
+}

@@ -421,3 +421,19 @@ fn indices_of_mosaics_and_grids_are_those_of_the_geotiff() {
         assert!(is_same(folder.path(), "tif.ccq", &index), "{form}");
     }
 }
+
+#[test]
+fn areas_in_metres_of_web_maps_are_noted() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    for (code, is_noted) in [("EPSG:3857", true), ("EPSG:32633", false)] {
+        write(path, "a.tif", 500_000.0, Some(code));
+        PROGRAM.succeeds(path, &["build", "a.tif", "-o", "a.ccq", "--overwrite"]);
+        let query = ["query", "a.ccq", "--range", "2,4", "--regions", "r.csv", "--overwrite"];
+        let report = PROGRAM.succeeds(path, &query);
+        // The cosine of the latitude at y = 4,000,000: 33.78 degrees.
+        let note = "a metre of EPSG:3857 is 0.831 m on the ground here, and areas take it for one";
+        assert_eq!(report.contains(note), is_noted, "{report}");
+        assert!(!PROGRAM.succeeds(path, &query[..4]).contains("on the ground"));
+    }
+}

@@ -45,7 +45,9 @@ pub fn plan(args: &PlanArgs) -> Result<()> {
     let mut planning = Planning::begin(&read, &args.output, &args.run)?;
     let (plan, dem) =
         planning.stages.run("divide", |progress| divide((args, path), products, progress))?;
-    planning.end(&plan, report(&files, &plan, &dem))
+    let mut report = report(&files, &plan, &dem);
+    dem.note_on_lengths(args.product.iter().copied()).iter().for_each(|note| report.note(note));
+    planning.end(&plan, report)
 }
 
 fn divide(

@@ -195,3 +195,25 @@ fn no_product_has_the_datum_of_heights_and_only_differences_have_their_unit() {
         assert_eq!(has_unit, differences.contains(name), "{name}{more}: {crs:?}");
     }
 }
+
+#[test]
+fn web_maps_are_noted_where_slopes_need_lengths_on_the_ground() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    // At 60 degrees of latitude.
+    write_plane(folder, Some("EPSG:3857"), (1e6, 8_399_770.0), (10.0, 10.0), 2.0);
+    let note = "note        a metre of EPSG:3857 is 0.500 m on the ground here, and slopes and light take it";
+    let run = ["dem.tif", "--device", "software", "--overwrite"];
+    let plan = ["plan", "dem.tif", "--overwrite"];
+    for (more, is_noted) in [
+        (["--slope", "a.tif"], true),
+        (["--hillshade", "a.tif"], true),
+        (["--tri", "a.tif"], false),
+    ] {
+        let report = PROGRAM.succeeds(folder, &[&run[..], &more].concat());
+        assert_eq!(report.contains(note), is_noted, "{report}");
+        let product = ["--product", more[0].trim_start_matches('-')];
+        let report = PROGRAM.succeeds(folder, &[&plan[..], &product].concat());
+        assert_eq!(report.contains(note), is_noted, "{report}");
+    }
+}

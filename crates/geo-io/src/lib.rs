@@ -84,6 +84,7 @@ pub use rasters::tiff::write::{
 };
 pub use rasters::values_file::ValuesFile;
 pub use rasters::virtual_raster::raster_files;
+pub use rasters::zarr::place::is_named_in_zarr;
 pub use rasters::zarr::write::{ZarrTiles, write_zarr, write_zarr_rows};
 pub use tables::column::read_column;
 #[cfg(feature = "parquet")]

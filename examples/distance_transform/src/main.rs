@@ -118,7 +118,7 @@ fn run(args: &Args) -> Result<()> {
     })?;
     report.stages(&stages);
     report.beside(stages.beside().iter().cloned().chain(rooms.beside()));
-    report.written(args.outputs());
+    report.rasters_written(args.outputs(), place.crs.as_ref());
     report.print(&args.run);
     Ok(())
 }

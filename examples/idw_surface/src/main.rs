@@ -122,7 +122,7 @@ fn run(args: &Args) -> Result<()> {
     second.for_each(|(name, band)| report.quantity(Quantity::Own(name), band));
     stages.run("write", |_| write(args, &device, &grid, &bands, crs.as_ref()))?;
     report.stages(&stages);
-    report.written([&args.output]);
+    report.rasters_written([&args.output], crs.as_ref());
     report.print(&args.run);
     Ok(())
 }

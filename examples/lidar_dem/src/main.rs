@@ -120,7 +120,7 @@ fn run(args: &Args) -> Result<()> {
         note.iter().for_each(|note| report.note(note));
     }
     report.stages(&stages);
-    report.written(&args.outputs());
+    report.rasters_written(&args.outputs(), crs);
     report.print(&args.run);
     Ok(())
 }

@@ -9,7 +9,7 @@ use gpu_core::parallel::{self, FINE};
 use gpu_core::{Device, DeviceChoice, GridSpec, Shortest};
 use serde_json::{Map, Value, json};
 
-use crate::args::{RunArgs, is_stream};
+use crate::args::{RunArgs, ending, is_stream};
 use crate::stages::{Beside, Stages};
 
 /// How many points were dropped, the name of the reason, and the reason in words; without those of which there are none.
@@ -237,6 +237,18 @@ impl Report {
         }
     }
 
+    /// The files that were written, rasters of a coordinate system among them.
+    pub fn rasters_written<'a>(
+        &mut self,
+        paths: impl IntoIterator<Item = &'a PathBuf>,
+        crs: Option<&Crs>,
+    ) {
+        for path in paths {
+            note_on_zarr(Some(path), crs).iter().for_each(|note| self.note(note));
+            self.written([path]);
+        }
+    }
+
     /// Prints the report in the form that the options say. If one of the [written](Self::written) files is standard
     /// output, the report goes to standard error. A reader that has gone is not an error.
     pub fn print(&self, how: &RunArgs) {
@@ -258,6 +270,15 @@ impl Report {
             _ => {}
         }
     }
+}
+
+/// Returns a note if a raster is a Zarr store, which cannot name its coordinate system.
+pub fn note_on_zarr(path: Option<&PathBuf>, crs: Option<&Crs>) -> Option<String> {
+    let path = path.filter(|path| ending(path) == "zarr")?.display();
+    let crs = crs.filter(|crs| !geo_io::is_named_in_zarr(crs))?;
+    Some(format!(
+        "{path} names no coordinate system: {crs} has no EPSG code and no text; a GeoTIFF keeps it"
+    ))
 }
 
 /// Why a report could not be written. The program fails with it after all else is done.

@@ -74,7 +74,7 @@ fn run(args: &Args) -> Result<()> {
     dem.note_on_lengths(names).iter().for_each(|note| report.note(note));
     report.stages(&stages);
     report.beside(stages.beside().iter().cloned());
-    report.written(args.paths());
+    report.rasters_written(args.paths(), dem.lie.place.crs.as_ref());
     report.print(&args.run);
     Ok(())
 }

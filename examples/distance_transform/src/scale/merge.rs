@@ -61,7 +61,7 @@ pub fn merge(args: &MergeArgs) -> Result<()> {
     }
     report.field("folder", planned.folder.display().to_string());
     report.stages(&stages);
-    report.written(outputs(args));
+    report.rasters_written(outputs(args), place.crs.as_ref());
     report.print(&args.run);
     Ok(())
 }

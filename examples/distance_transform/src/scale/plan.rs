@@ -7,7 +7,7 @@ use geo_io::{Georeference, MaskFile};
 use gpu_core::{Bounds, GridSpec};
 use programs::args::ending;
 use programs::inputs::Files;
-use programs::report::Report;
+use programs::report::{Report, note_on_zarr};
 use programs::scale::{Planning, folder_name, name, stamp};
 use serde_json::json;
 use tile_plan::{Input, Plan, Reach, Shape};
@@ -80,6 +80,7 @@ fn divide(args: &PlanArgs, path: &Path) -> Result<(Plan, Vec<String>)> {
         let crs = file.georeference().and_then(|place| place.crs.as_ref());
         notes.extend(crate::globe::note_on_plane(crs));
     }
+    notes.extend(note_on_zarr(args.store.zarr.as_ref(), place.crs.as_ref()));
     if args.sites.spacing == Spacing::Georeference {
         notes.extend(crate::globe::notes_on_lengths(file.georeference(), (width, height)));
     }

@@ -8,7 +8,7 @@ use programs::args::PointArgs;
 use programs::cloud::step_of_heights;
 use programs::ground::Ground;
 use programs::inputs::Files;
-use programs::report::Report;
+use programs::report::{Report, note_on_zarr};
 use programs::scale::{
     Headers, Planning, SurfaceRecipe, report_reading, report_surface, report_tiles,
 };
@@ -181,6 +181,8 @@ fn report(args: &PlanArgs, files: &Files, plan: &Plan, headers: &Headers) -> Rep
         false => "the heights of one run to rounding; --method pixels gives its bits",
     };
     report.line("mosaic", exactness);
+    let of_zarr = note_on_zarr(args.store.zarr.as_ref(), headers.crs.as_ref());
+    of_zarr.iter().for_each(|note| report.note(note));
     report.field("exact", args.surface.is_exact_in_parts());
     report
 }

@@ -4,6 +4,7 @@ use std::process::Command;
 
 use geo_io::{LasPoints, write_las};
 use tempfile::TempDir;
+use testing::files::las::{Las, Record};
 use testing::program::{PLANE, contents, files};
 
 use crate::PROGRAM;
@@ -115,4 +116,31 @@ fn mebibytes_at_start() -> u64 {
         command.output().unwrap().status.success()
     };
     (16..4096).step_by(16).find(passes).expect("4 GiB are enough to start")
+}
+
+#[test]
+fn a_system_that_a_zarr_store_cannot_name_is_noted_by_runs_and_plans() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    let points = vec![[0.0, 0.0, 1.0], [9.0, 0.0, 2.0], [0.0, 9.0, 3.0], [9.0, 9.0, 4.0]];
+    // A projected system in metres, of the user's own in keys alone, and UTM zone 32 N.
+    for (system, is_named) in [(32_767, false), (32_632, true)] {
+        let keys = Record::keys(&[(1024, 1), (3072, system), (3076, 9001)]);
+        let las = Las { records: vec![keys], ..Las::new(points.clone()) };
+        std::fs::write(here.join("a.las"), las.bytes()).unwrap();
+        for (run, is_zarr) in [
+            (&["a.las", "-o", "a.zarr"][..], true),
+            (&["a.las", "-o", "a.tif", "--slope", "a.zarr"], true),
+            (&["plan", "a.las", "--method", "pixels", "--zarr", "tiles.zarr"], true),
+            (&["a.las", "-o", "a.tif"], false),
+        ] {
+            let run = [run, &["--resolution", "1", "--overwrite"]].concat();
+            let report = PROGRAM.succeeds(here, &run);
+            let is_noted = report.contains(".zarr names no coordinate system: ");
+            assert_eq!(is_noted, is_zarr && !is_named, "{run:?}: {report}");
+        }
+        let store = geo_io::read_raster(&here.join("a.zarr"), None).unwrap();
+        let code = store.georeference.unwrap().crs.and_then(|crs| crs.epsg());
+        assert_eq!((code, store.notes), (is_named.then_some(system), vec![]));
+    }
 }

@@ -91,7 +91,7 @@ pub fn merge_surface<R: SurfaceRecipe>(args: &MergeArgs) -> Result<()> {
     }
     report.crs(crs.as_ref());
     report.stages(&stages);
-    report.written([&args.output]);
+    report.rasters_written([&args.output], crs.as_ref());
     report.print(&args.run);
     Ok(())
 }

@@ -40,7 +40,7 @@ pub fn merge(args: &MergeArgs) -> Result<()> {
         })
     })?;
     report.stages(&stages);
-    report.written(outputs(args));
+    report.rasters_written(outputs(args), place.crs.as_ref());
     report.print(&args.run);
     Ok(())
 }

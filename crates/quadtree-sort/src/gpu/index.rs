@@ -444,18 +444,18 @@ fn turned<T: Coordinate>(
     layout: &Layout,
 ) -> Result<Column<[[f64; 2]; 3]>> {
     let mut turned = gpu.zeroed(boxes.len())?;
-    let len = places.len.into();
     // SAFETY: each level has a box for each run of the one below, apart from it.
     unsafe {
-        if len > 0 {
+        if places.len > 0 {
             let (boxes, turned) = (boxes.input(), turned.output());
             let kernel = <T as turn_points::Instance>::KERNEL;
             let arguments = turn_points::Args { places, boxes, turned };
-            gpu.enqueue(kernel, Blocks::for_each(&kernel, len)?, arguments)?;
+            let runs = layout.counts[0].into();
+            gpu.enqueue(kernel, Blocks::for_each(&kernel, runs)?, arguments)?;
         }
         for level in 0..layout.top as usize {
-            let level = level_of(layout, level);
-            let blocks = Blocks::for_each(&turn_boxes, level.len.into())?;
+            let (runs, level) = (layout.counts[level + 1].into(), level_of(layout, level));
+            let blocks = Blocks::for_each(&turn_boxes, runs)?;
             gpu.enqueue(turn_boxes, blocks, turn_boxes::Args { turned: turned.output(), level })?;
         }
     }

@@ -47,7 +47,7 @@
 //!
 //! # What it costs
 //!
-//! The boxes of ten million f32 points take 5 MB, and the turned ones 15 MB and 0.45 ms. Eight keys cost 90 minima and maxima for a list of 13. For its 32 places
+//! The boxes of ten million f32 points take 5 MB, and the turned ones 15 MB and 0.2 ms. Eight keys cost 90 minima and maxima for a list of 13. For its 32 places
 //! a warp reads 72 points if these are evenly spread. If the places are far from a line of
 //! points, each needs ten to fifty leaves of its own. Twelve neighbours then cost 15 to 40 times what they cost among even
 //! points.

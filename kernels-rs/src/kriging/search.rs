@@ -28,8 +28,8 @@ instances(
     all_8: <Everybody, 8, 9>, resident = 16, spills = 300;
     all_12: <Everybody, 12, 13>, resident = 16, spills = 300;
     all_16: <Everybody, 16, 17>, resident = 16, spills = 300;
-    all_32: <Everybody, 32, 33>, resident = 8;
-    all_64: <Everybody, 64, 65>, resident = 5;
+    all_32: <Everybody, 32, 33>, resident = 8, spills = 200;
+    all_64: <Everybody, 64, 65>, resident = 5, spills = 200;
     others_16: <Others, 16, 17>, resident = 10;
     others_64: <Others, 64, 65>;
 ))]

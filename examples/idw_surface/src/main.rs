@@ -85,6 +85,7 @@ fn run(args: &Args) -> Result<()> {
         .surface
         .note_on_degrees(crs.as_ref(), &args.points.columns)
         .into_iter()
+        .chain(args.surface.note_on_lengths(crs.as_ref(), [bounds.min_y, bounds.max_y]))
         .chain(uncovered);
     notes.for_each(|note| report.note(note));
     // Bytes of a cell: the values, their copy with NODATA, and the writer's. Kriging adds values and variances in f64,

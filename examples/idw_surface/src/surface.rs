@@ -12,6 +12,7 @@ use programs::args::{
     Columns, Extent, HEIGHT, PointArgs, Size, distance, distance_or_0, positive, whole,
 };
 use programs::edges::CellsBy;
+use programs::mercator::note_on_lengths;
 use programs::units::{note_on_degrees, require_degrees};
 use serde::{Deserialize, Serialize};
 
@@ -184,6 +185,14 @@ impl SurfaceArgs {
         let else_ =
             if is_plane { "project the points first" } else { "--geographic takes great circles" };
         Some(format!("{note}; {else_}"))
+    }
+
+    /// Returns a note if a distance that an option gives, or that a variogram fits, is not one on the ground between two
+    /// values of y.
+    pub fn note_on_lengths(&self, crs: Option<&Crs>, ys: [f64; 2]) -> Option<String> {
+        let has_length = self.reach().is_some() || self.kriging.variogram.is_some();
+        let note = || note_on_lengths("the search's distances", crs, ys);
+        (has_length && !self.geographic).then(note).flatten()
     }
 
     /// The option that gives the surface its cells, of which this is the side.

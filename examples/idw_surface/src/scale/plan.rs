@@ -202,7 +202,9 @@ fn tell(report: &mut Report, args: &PlanArgs, (plan, reads): (&Plan, Reads), hea
     let given = args.points.bounds;
     let uncovered = extent::note_on_uncovered(&args.surface, plan.grid(), given, headers.bounds);
     let of_degrees = args.surface.note_on_degrees(headers.crs.as_ref(), &args.points.columns);
-    let notes = of_degrees.into_iter().chain(uncovered);
+    let [south, north] = [headers.bounds.min_y, headers.bounds.max_y];
+    let of_lengths = args.surface.note_on_lengths(headers.crs.as_ref(), [south, north]);
+    let notes = of_degrees.into_iter().chain(of_lengths).chain(uncovered);
     notes.for_each(|note| report.note(note));
     report_surface(Recipe::WHOLE, plan.grid(), report);
     report_tiles(plan, report);

@@ -380,6 +380,28 @@ fn degrees_taken_for_a_plane_are_said() {
 }
 
 #[test]
+fn distances_of_a_search_in_web_maps_are_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let points = "x,y,z\n0,8399000,1\n500,8400000,2\n900,8399500,3\n";
+    std::fs::write(folder.path().join("points.csv"), points).unwrap();
+    let note = "a metre of EPSG:3857 is 0.500 m on the ground here, and the search's distances take it for one";
+    for (more, is_said) in [
+        (&["--crs", "EPSG:3857", "--radius", "2000"][..], true),
+        (&["--crs", "EPSG:3857", "--kernel", "tricube", "--bandwidth", "2000"], true),
+        // How near points are to each other is the same in either length.
+        (&["--crs", "EPSG:3857", "--max-points", "2"], false),
+        (&["--crs", "EPSG:32633", "--radius", "2000"], false),
+    ] {
+        let base = ["points.csv", "--size", "2x2", "--overwrite"];
+        for run in [&["--device", "cpu", "-o", "s.npy"][..], &[]] {
+            let words = if run.is_empty() { &["plan"][..] } else { &[] };
+            let report = succeeds(folder.path(), &[words, &base, run, more].concat());
+            assert_eq!(report.contains(note), is_said, "{more:?}: {report}");
+        }
+    }
+}
+
+#[test]
 fn the_airports_of_the_world_make_a_surface() {
     if !Path::new(AIRPORTS).exists() {
         println!("skipped: no {AIRPORTS}");

@@ -81,13 +81,9 @@ fn run(args: &Args) -> Result<()> {
     let grid = extent::grid(&args.surface, args.points.bounds, bounds)?;
     report.crs(crs.as_ref());
     let uncovered = extent::note_on_uncovered(&args.surface, &grid, args.points.bounds, bounds);
-    let notes = args
-        .surface
-        .note_on_degrees(crs.as_ref(), &args.points.columns)
-        .into_iter()
-        .chain(args.surface.note_on_lengths(crs.as_ref(), [bounds.min_y, bounds.max_y]))
-        .chain(uncovered);
-    notes.for_each(|note| report.note(note));
+    let (columns, ys) = (&args.points.columns, [bounds.min_y, bounds.max_y]);
+    let notes = args.surface.notes_on_distances(crs.as_ref(), columns, ys);
+    notes.chain(uncovered).for_each(|note| report.note(note));
     // Bytes of a cell: the values, their copy with NODATA, and the writer's. Kriging adds values and variances in f64,
     // and --deviation adds all statistics.
     let of_cell = match (&args.surface.kriging.variogram, args.surface.deviation) {

@@ -174,9 +174,20 @@ impl SurfaceArgs {
         self.crs(points.crs()?, flat.as_ref().or(stated))
     }
 
+    /// Notes on distances that are not those on the ground, for points between two values of y.
+    pub fn notes_on_distances(
+        &self,
+        crs: Option<&Crs>,
+        columns: &Columns,
+        ys: [f64; 2],
+    ) -> impl Iterator<Item = String> {
+        let notes = [self.note_on_degrees(crs, columns), self.note_on_lengths(crs, ys)];
+        notes.into_iter().flatten()
+    }
+
     /// Returns a note where the program treats degrees as coordinates on a plane. If the points have no system, the
     /// names of their columns may say that they are in degrees.
-    pub fn note_on_degrees(&self, crs: Option<&Crs>, columns: &Columns) -> Option<String> {
+    fn note_on_degrees(&self, crs: Option<&Crs>, columns: &Columns) -> Option<String> {
         let of_names = || Crs::parse("EPSG:4326").ok().filter(|_| columns.are_degrees());
         let crs = crs.cloned().or_else(of_names);
         let crs = crs.as_ref();
@@ -189,7 +200,7 @@ impl SurfaceArgs {
 
     /// Returns a note if a distance that an option gives, or that a variogram fits, is not one on the ground between two
     /// values of y.
-    pub fn note_on_lengths(&self, crs: Option<&Crs>, ys: [f64; 2]) -> Option<String> {
+    fn note_on_lengths(&self, crs: Option<&Crs>, ys: [f64; 2]) -> Option<String> {
         let has_length = self.reach().is_some() || self.kriging.variogram.is_some();
         let note = || note_on_lengths("the search's distances", crs, ys);
         (has_length && !self.geographic).then(note).flatten()

@@ -201,11 +201,9 @@ fn tell(report: &mut Report, args: &PlanArgs, (plan, reads): (&Plan, Reads), hea
     headers.notes.iter().for_each(|note| report.note(note));
     let given = args.points.bounds;
     let uncovered = extent::note_on_uncovered(&args.surface, plan.grid(), given, headers.bounds);
-    let of_degrees = args.surface.note_on_degrees(headers.crs.as_ref(), &args.points.columns);
-    let [south, north] = [headers.bounds.min_y, headers.bounds.max_y];
-    let of_lengths = args.surface.note_on_lengths(headers.crs.as_ref(), [south, north]);
-    let notes = of_degrees.into_iter().chain(of_lengths).chain(uncovered);
-    notes.for_each(|note| report.note(note));
+    let (columns, ys) = (&args.points.columns, [headers.bounds.min_y, headers.bounds.max_y]);
+    let notes = args.surface.notes_on_distances(headers.crs.as_ref(), columns, ys);
+    notes.chain(uncovered).for_each(|note| report.note(note));
     report_surface(Recipe::WHOLE, plan.grid(), report);
     report_tiles(plan, report);
     if let Reads::Parts(most) = reads {

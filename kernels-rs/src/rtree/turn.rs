@@ -17,8 +17,8 @@ use super::list::STRIDE;
 use super::turned::{Stored, TurnedBox, difference, dot, length_across};
 use crate::spatial::place::Place;
 
-/// Threads of a block.
-const BLOCK: usize = 64;
+/// Threads of a block: a warp, since the points of one fill half of the shared memory that a block may have.
+const BLOCK: usize = 32;
 
 /// The range of no numbers.
 const NOTHING: [f64; 2] = [f64::INFINITY, f64::NEG_INFINITY];
@@ -90,8 +90,7 @@ unsafe fn turn_runs<T: Place + Plain, const D: usize>(
 ) {
     let (run, lane) = (thread::index_1d(), warp::lane_id());
     // Axis `axis` of point `i` of a lane's run is element `STRIDE (32 axis + lane) + i`, in banks of their own for all lanes.
-    let of_warp = warp::warp_id() * warp::SIZE * D as u32 * STRIDE;
-    let staged = Carver::new().array::<T>(BLOCK as u32 * D as u32 * STRIDE).skip(of_warp);
+    let staged = Carver::new().array::<T>(BLOCK as u32 * D as u32 * STRIDE);
     let element = |axis: usize, of: u32, i: u32| STRIDE * (axis as u32 * warp::SIZE + of) + i;
     // SAFETY: passed on to the caller; elements are below the number that a warp has, and written before they are read.
     unsafe {

@@ -15,14 +15,14 @@
 //! the warp has seen.
 //!
 //! ```text
-//! build   find_codes, sort; while cells are crowded: again by a finer curve, then by ranks; bound_points, bound_boxes;
-//!         turn_points, turn_boxes
+//! build   order:  find_codes, sort; while cells are crowded: again by a finer curve, then by ranks
+//!         boxes:  bound_points, bound_boxes; turned ones by turn_points, turn_boxes
 //! search  guess:  the density of the first leaf gives a distance that all keys are to be below
 //!         walk 1: nearest box first; keys into the lists, eight at a time; stop at a box beyond what every lane wants
 //!         bound:  the k-th distance, plus what f32 may have rounded away
 //!         decide: key k + 1 lies beyond the bound: these k points are the nearest
 //!                 else f64 distances of all points seen decide; of more than 512, walk 2 collects those within the bound
-//!         a walk that saw some thousands of points ends: each place alone, in f64, over boxes turned along their points
+//!         alone:  after thousands of points walk 1 ends; then each place by itself, in f64, over turned boxes
 //!         lanes with fewer than k points walk again: with a farther guess, then without one
 //!         these walks leave out the points beyond a line that no circle crosses
 //!         sort the k points by f64 distance, then by index
@@ -47,10 +47,10 @@
 //!
 //! # What it costs
 //!
-//! The boxes of ten million f32 points take 5 MB, and the turned ones 15 MB and 0.2 ms. Eight keys cost 90 minima and maxima for a list of 13. For its 32 places
-//! a warp reads 72 points if these are evenly spread. If the places are far from a line of
-//! points, each needs ten to fifty leaves of its own. Twelve neighbours then cost 15 to 40 times what they cost among even
-//! points.
+//! The boxes of ten million f32 points take 5 MB, and the turned ones 15 MB and 0.2 ms. Eight keys cost 90 minima and
+//! maxima for a list of 13. For its 32 places a warp reads 72 points if these are evenly spread. If the places are far from
+//! a line of points, each needs ten to fifty leaves of its own. Twelve neighbours then cost 15 to 40 times what they cost
+//! among even points.
 //!
 //! # Rejected
 //!

@@ -38,7 +38,8 @@ impl<const K: usize, const L: usize, const LISTS: usize, const SLOTS: usize, con
                 let mut first = First::new(choice, &part, (most, below(limit)), guess, room);
                 walk(tree, &part, &mut first);
                 if first.is_given_up() {
-                    // Lengths in f32 have the group's unit.
+                    // This leaves the loop for good: a call that may come back costs every walk its registers. Lengths
+                    // in f32 have the group's unit.
                     let limit = limit as f64 / group.origin.scale() / group.origin.scale();
                     let (lists, gaps) = (self.list(0).positions, gaps_of_warp::<SLOTS, D>());
                     let found = find_alone(*tree, (self.place(), most, limit), lists, gaps);

@@ -347,6 +347,13 @@ fn nodata_of_attributes_is_a_number_a_list_of_one_or_what_xarray_writes_of_float
     let folder = tempfile::tempdir().unwrap();
     // xarray 2024.11 and later, format 3: base64.standard_b64encode(struct.pack("<d", -9999)).
     let packed = "AAAAAICHw8A=";
+    let read = |kind: &str, attributes: serde_json::Value| {
+        let fields =
+            [("data_type", json!(kind)), ("fill_value", json!(0)), ("attributes", attributes)];
+        let path = array(folder.path(), &fields);
+        std::fs::remove_file(path.join("c/0/1")).unwrap();
+        read_raster(&path, None).unwrap()
+    };
     for (kind, value, expected) in [
         ("float32", json!(packed), Some(-9999.0)),
         ("float64", json!(packed), Some(-9999.0)),
@@ -359,24 +366,14 @@ fn nodata_of_attributes_is_a_number_a_list_of_one_or_what_xarray_writes_of_float
         // Beyond the type: no cell has it.
         ("uint8", json!(-9999), None),
     ] {
-        let attributes = json!({"_FillValue": value});
-        let fields =
-            [("data_type", json!(kind)), ("fill_value", json!(0)), ("attributes", attributes)];
-        let path = array(folder.path(), &fields);
-        std::fs::remove_file(path.join("c/0/1")).unwrap();
-        let raster = read_raster(&path, None).unwrap();
+        let raster = read(kind, json!({"_FillValue": value}));
         assert_eq!(raster.nodata.map(Number::to_f64), expected, "{kind} {value}");
         assert_eq!(raster.notes, [""; 0], "{kind} {value}");
     }
     for (kind, value) in
         [("uint8", json!(packed)), ("float32", json!("none")), ("int16", json!([1, 2]))]
     {
-        let attributes = json!({"missing_value": value});
-        let fields =
-            [("data_type", json!(kind)), ("fill_value", json!(0)), ("attributes", attributes)];
-        let path = array(folder.path(), &fields);
-        std::fs::remove_file(path.join("c/0/1")).unwrap();
-        let raster = read_raster(&path, None).unwrap();
+        let raster = read(kind, json!({"missing_value": value}));
         assert_eq!(raster.nodata, None);
         assert!(raster.notes[0].contains("its missing_value"), "{:?}", raster.notes);
     }

@@ -44,7 +44,7 @@
 //! find_links, order_links, join_links   stars of what is left, from those of their neighbours (links)
 //! find_last_sampled_stars, find_last_stars   where these leave gaps, searches (gaps)
 //! gather_stars      the stars, written in any order, in the order of the sites
-//! queries           where places lie, values there, and cells (natural, angles, linear, cell)
+//! queries           where places lie (locate), values there, and cells (natural, angles, linear, cell)
 //! ```
 //!
 //! # What it costs
@@ -73,6 +73,7 @@ mod gather;
 pub mod linear;
 #[cfg(feature = "stars")]
 mod links;
+pub mod locate;
 pub mod natural;
 #[cfg(feature = "stars")]
 mod near;

@@ -25,7 +25,7 @@
 //! Delaunay refinement algorithm for quality 2-dimensional mesh generation", doi:10.1006/jagm.1995.1021).
 
 use gpu_core::{Points, Progress, parallel};
-use kernels_rs::stars::natural::Query;
+use kernels_rs::stars::locate::Query;
 use kernels_rs::stars::predicates::{is_before, sure};
 
 use crate::{Error, MAX_POINTS, Result, Triangulation, triangulate};

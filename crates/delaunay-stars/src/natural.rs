@@ -2,10 +2,11 @@
 
 use gpu_core::{Error as CoreError, fused, parallel};
 use kernels_rs::stars::linear;
-use kernels_rs::stars::natural::{Begin, OnHull, Query, Shares, Stars};
+use kernels_rs::stars::locate::{Located, OnHull, Query, Triangle};
+use kernels_rs::stars::natural::{Shares, Stars};
 use kernels_rs::stars::predicates::sure;
 
-use crate::walk::{Location, Target, Walk};
+use crate::walk::{Location, Walk};
 use crate::{Result, Triangulation};
 
 /// Places of a task.
@@ -71,17 +72,16 @@ impl Walk<'_> {
     pub fn natural_neighbours(&mut self, x: f64, y: f64) -> Result<NaturalNeighbours> {
         let target = self.triangulation.target(x, y)?;
         let all = self.triangulation;
-        Ok(match self.locate_target(target) {
-            Location::Nowhere | Location::Outside(_) => NaturalNeighbours::default(),
-            Location::Site(site) => NaturalNeighbours::given(&[site], &[1.0]),
-            Location::Edge([a, b]) => match [all.apex(a, b), all.apex(b, a)] {
-                [Some(_), Some(_)] => all.around(target, a),
-                _ => {
-                    let part = all.part_of_edge(target.place, [a, b]);
-                    NaturalNeighbours::given(&[a, b], &[1.0 - part, part])
-                }
-            },
-            Location::Triangle([near, ..]) => all.around(target, near),
+        let query = all.query(&target);
+        Ok(match self.located(&query) {
+            None => NaturalNeighbours::default(),
+            Some(Located::OnSite(site)) => NaturalNeighbours::given(&[site], &[1.0]),
+            Some(Located::Inside(triangle)) => around(&query, triangle),
+            Some(Located::Side(ends)) if sure(query.is_on_side(ends)) => {
+                let part = all.part_of_edge(target.place, ends);
+                NaturalNeighbours::given(&ends, &[1.0 - part, part])
+            }
+            Some(Located::Side(_)) => NaturalNeighbours::default(),
         })
     }
 
@@ -102,10 +102,10 @@ impl Walk<'_> {
             return Ok(Some(terms.map(|(&site, share)| value(site) * share).sum()));
         }
         let Some(start) = self.nearest_sample(target.place) else { return Ok(None) };
-        let query = Query { stars: all, predicates: &target.predicates, at: target.place };
+        let query = all.query(&target);
         let nearest = sure(query.nearest(start));
-        Ok(Some(match sure(query.begin(nearest)) {
-            Begin::Side(side) => {
+        Ok(Some(match sure(query.locate(nearest)) {
+            Located::Side(side) => {
                 let OnHull { ends: [a, b], part, .. } = sure(query.project(side));
                 linear::on_edge(part, [value(a), value(b)])
             }
@@ -124,7 +124,7 @@ impl Walk<'_> {
         all.check_values(values)?;
         let target = all.target(x, y)?;
         let value = |i: u32| values[i as usize];
-        Ok(match self.locate_target(target) {
+        Ok(match self.locate(x, y)? {
             Location::Nowhere | Location::Outside(_) => None,
             Location::Site(site) => Some(value(site)),
             Location::Edge(ends) => {
@@ -178,28 +178,25 @@ impl Triangulation {
     fn part_of_edge(&self, place: [f64; 2], ends: [u32; 2]) -> f64 {
         linear::part_of_edge(place, ends.map(|end| self.places[end as usize]))
     }
+}
 
-    /// The natural neighbours of a place that lies inside the hull and on no site, from a site near it.
-    fn around(&self, target: Target, near: u32) -> NaturalNeighbours {
-        let query = Query { stars: self, predicates: &target.predicates, at: target.place };
-        let nearest = sure(query.nearest(near));
-        let mut found = NaturalNeighbours::default();
-        if let Begin::Inside(before) = sure(query.begin(nearest)) {
-            let by_area = |site, share, _| {
-                found.sites.push(site);
-                found.sibson.push(share);
-            };
-            let by_border = |_, share, _| found.laplace.push(share);
-            fused(
-                #[inline(always)]
-                || {
-                    sure(query.each(nearest, before, Shares::Areas, by_area));
-                    sure(query.each(nearest, before, Shares::Borders, by_border));
-                },
-            );
-        }
-        found.normalised()
-    }
+/// The natural neighbours of a place, from the triangle that holds it.
+fn around(query: &Query<'_, Triangulation>, triangle: Triangle) -> NaturalNeighbours {
+    let begin = sure(query.begin(triangle));
+    let mut found = NaturalNeighbours::default();
+    let by_area = |site, share, _| {
+        found.sites.push(site);
+        found.sibson.push(share);
+    };
+    let by_border = |_, share, _| found.laplace.push(share);
+    fused(
+        #[inline(always)]
+        || {
+            sure(query.each(begin, Shares::Areas, by_area));
+            sure(query.each(begin, Shares::Borders, by_border));
+        },
+    );
+    found.normalised()
 }
 
 impl Stars for Triangulation {

@@ -1,12 +1,9 @@
 //! The way to a place, from triangle to triangle.
 
-use kernels_rs::stars::natural::{Query, Stars};
-use kernels_rs::stars::predicates::{Predicates, sure};
+use kernels_rs::stars::locate::{Located, Query};
+use kernels_rs::stars::predicates::{Predicates, is_before, sure};
 
 use crate::{Result, Triangulation};
-
-/// A star of more neighbours than this is searched by bisection.
-const FEW: usize = 16;
 
 /// Where a place lies. Corners and ends are indices of points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,46 +62,9 @@ impl Triangulation {
         Walk { triangulation: self, near: None }
     }
 
-    /// The third corner of the triangle to the left of an edge; `None` along the hull.
-    pub(crate) fn apex(&self, from: u32, to: u32) -> Option<u32> {
-        let star = self.star(from);
-        let at = if star.len() <= FEW {
-            star.iter().position(|&neighbour| neighbour == to)?
-        } else {
-            self.towards(from, self.places[to as usize], self.predicates)
-        };
-        debug_assert_eq!(star[at], to, "neighbours of {from}");
-        match star.get(at + 1) {
-            Some(&apex) => Some(apex).filter(|_| !self.is_in_line()),
-            None if self.is_on_hull(from) => None,
-            None => star.first().copied(),
-        }
-    }
-
-    /// The position in a site's star of the last neighbour, counter-clockwise from the first, whose direction is not after
-    /// the direction of a place. Cost: the logarithm of the star.
-    fn towards(&self, site: u32, place: [f64; 2], predicates: Predicates) -> usize {
-        let star @ [first, _] = Stars::star(self, site);
-        let query = Query { stars: self, predicates: &predicates, at: place };
-        (sure(query.bisect(site, star, place)) - first) as usize
-    }
-
-    /// An edge of a site with a long star: from the site, and the place is in its wedge; or of the hull, and the place
-    /// is beyond. A walk that turns around the site comes to this edge. `None` for a site with a short star.
-    fn turned(&self, site: u32, target: Target) -> Option<[u32; 2]> {
-        let star = self.star(site);
-        if star.len() <= FEW {
-            return None;
-        }
-        let at = self.towards(site, target.place, target.predicates);
-        if at + 1 < star.len() || !self.is_on_hull(site) {
-            return Some([site, star[at]]);
-        }
-        // The place lies in the gap of the star, or in line with its last edge.
-        [[site, star[at]], [star[0], site]].into_iter().find(|edge| {
-            let [a, b] = edge.map(|end| self.places[end as usize]);
-            target.predicates.orientation(a, b, target.place) > 0
-        })
+    /// A question about a place.
+    pub(crate) fn query<'a>(&'a self, target: &'a Target) -> Query<'a, Self> {
+        Query { stars: self, predicates: &target.predicates, at: target.place }
     }
 
     /// A place of the caller's.
@@ -134,24 +94,47 @@ impl<'a> Walk<'a> {
     /// - [`Error::Range`](crate::Error::Range): the bits of the place and of the sites are too far apart for exact
     ///   decisions.
     pub fn locate(&mut self, x: f64, y: f64) -> Result<Location> {
-        let target = self.triangulation.target(x, y)?;
-        Ok(self.locate_target(target))
+        let all = self.triangulation;
+        let target = all.target(x, y)?;
+        let query = all.query(&target);
+        let is_on = |ends: [u32; 2]| sure(query.side(ends)) == 0.0;
+        Ok(match self.located(&query) {
+            None => Location::Nowhere,
+            Some(Located::OnSite(site)) => Location::Site(site),
+            Some(Located::Inside(triangle)) => {
+                let [a, b, c] = query.corners(triangle);
+                match [[a, b], [b, c], [c, a]].into_iter().find(|&ends| is_on(ends)) {
+                    Some(ends) => Location::Edge(ordered(ends)),
+                    None => Location::Triangle(from_lowest([a, b, c])),
+                }
+            }
+            Some(Located::Side(ends)) if sure(query.is_on_side(ends)) => {
+                Location::Edge(ordered(ends))
+            }
+            Some(Located::Side(_)) if all.is_in_line() => Location::Nowhere,
+            Some(Located::Side(ends)) => Location::Outside(ends),
+        })
     }
 
-    pub(crate) fn locate_target(&mut self, target: Target) -> Location {
-        let Some(start) = self.near.or_else(|| self.nearest_sample(target.place)) else {
-            return Location::Nowhere;
-        };
-        let location = match self.triangulation.is_in_line() {
-            true => self.on_line(target),
-            false => self.walked_from(start, target),
-        };
-        match location {
-            Location::Site(i) | Location::Edge([i, _]) => self.near = Some(i),
-            Location::Triangle([i, ..]) | Location::Outside([i, _]) => self.near = Some(i),
-            Location::Nowhere => {}
-        }
-        location
+    /// Finds where a place lies. `None` if there are no sites.
+    pub(crate) fn located(&mut self, query: &Query<'_, Triangulation>) -> Option<Located> {
+        let start = match self.triangulation.is_in_line() {
+            true => self.next_on_line(query.at),
+            false => self.near.or_else(|| self.nearest_sample(query.at)),
+        }?;
+        let located = sure(query.locate(start));
+        self.near = Some(match located {
+            Located::OnSite(site) | Located::Side([site, _]) => site,
+            Located::Inside(triangle) => triangle.site,
+        });
+        Some(located)
+    }
+
+    /// Of sites in line, the first at a place or after it, by x, then by y; else the last one.
+    fn next_on_line(&self, place: [f64; 2]) -> Option<u32> {
+        let (all, line) = (self.triangulation, self.triangulation.hull());
+        let next = line.partition_point(|&site| is_before(all.places[site as usize], place));
+        line.get(next).or(line.last()).copied()
     }
 
     /// The nearest of some sites, evenly chosen by their numbers.
@@ -165,70 +148,14 @@ impl<'a> Walk<'a> {
         let chosen = (0..len).step_by(step.max(1)).map(|i| self.triangulation.site_of(i as u32));
         chosen.min_by(|&a, &b| squared(a).total_cmp(&squared(b)))
     }
-
-    /// Walks from triangle to triangle, across an edge that the place lies beyond. In a Delaunay triangulation no walk comes
-    /// back to a triangle (De Floriani, Falcidieno, Nagy and Pienovi 1991, "On sorting triangles in a Delaunay tessellation",
-    /// doi:10.1007/BF01759057).
-    fn walked_from(&self, start: u32, target: Target) -> Location {
-        let all = self.triangulation;
-        let side = |a: u32, b: u32| {
-            let [a, b] = [a, b].map(|i| all.places[i as usize]);
-            target.predicates.orientation(a, b, target.place)
-        };
-        // The place is not on the right of the way from one to the other.
-        let mut edge = all.turned(start, target).unwrap_or([start, all.star(start)[0]]);
-        if side(edge[0], edge[1]) < 0 {
-            edge.reverse();
-        }
-        if side(edge[0], edge[1]) == 0 && all.apex(edge[0], edge[1]).is_none() {
-            edge.reverse();
-        }
-        loop {
-            let [a, b] = edge;
-            let Some(c) = all.apex(a, b) else {
-                return Location::Outside([b, a]);
-            };
-            let sides = [side(b, c), side(c, a)];
-            edge = match sides.map(|side| side < 0) {
-                [true, _] => [c, b],
-                [_, true] => [a, c],
-                _ => return within([a, b, c], [side(a, b), sides[0], sides[1]]),
-            };
-            // The place is on the left of the edge. So each triangle of a turn around an end, to the place's direction, is
-            // a step that a walk may take, and still none comes back.
-            edge = edge.into_iter().find_map(|end| all.turned(end, target)).unwrap_or(edge);
-        }
-    }
-
-    /// Where all sites are in line.
-    fn on_line(&self, Target { place, predicates }: Target) -> Location {
-        let (all, line) = (self.triangulation, self.triangulation.hull());
-        let at = |i: usize| all.places[line[i] as usize];
-        let before = |a: [f64; 2], b: [f64; 2]| a[0] < b[0] || a[0] == b[0] && a[1] < b[1];
-        let behind = line.partition_point(|&i| before(all.places[i as usize], place));
-        if behind < line.len() && at(behind) == place {
-            return Location::Site(line[behind]);
-        }
-        let is_between = behind > 0 && behind < line.len();
-        if is_between && predicates.orientation(at(behind - 1), at(behind), place) == 0 {
-            return Location::Edge(ordered([line[behind - 1], line[behind]]));
-        }
-        Location::Nowhere
-    }
 }
 
-/// A place in a triangle or on its border, from its sides of the edges a-b, b-c and c-a.
-fn within([a, b, c]: [u32; 3], sides: [i32; 3]) -> Location {
-    match sides {
-        [0, 0, _] => Location::Site(b),
-        [_, 0, 0] => Location::Site(c),
-        [0, _, 0] => Location::Site(a),
-        [0, ..] => Location::Edge(ordered([a, b])),
-        [_, 0, _] => Location::Edge(ordered([b, c])),
-        [.., 0] => Location::Edge(ordered([c, a])),
-        _ if a < b && a < c => Location::Triangle([a, b, c]),
-        _ if b < c => Location::Triangle([b, c, a]),
-        _ => Location::Triangle([c, a, b]),
+/// The corners of a triangle from the lowest index on.
+fn from_lowest([a, b, c]: [u32; 3]) -> [u32; 3] {
+    match a.min(b).min(c) {
+        least if least == a => [a, b, c],
+        least if least == b => [b, c, a],
+        _ => [c, a, b],
     }
 }
 

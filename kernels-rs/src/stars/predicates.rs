@@ -87,12 +87,26 @@ pub trait Decide: Copy {
         }
     }
 
+    /// A number with the sign of [`Predicates::in_circle`], for four sites.
+    #[inline(always)]
+    fn site_in_circle(&self, places: [Place; 4]) -> Decided<f64, Self> {
+        let [a, b, c, d] = places;
+        let [of_a, of_b, of_c] = [a, b, c].map(|corner| Seen::from(d, corner));
+        let turns = [Turn::of(&of_b, &of_c), Turn::of(&of_c, &of_a), Turn::of(&of_a, &of_b)];
+        let (determinant, sum) = circle([&of_a, &of_b, &of_c], turns);
+        if self.predicates().is_sure_of_circle(determinant, sum) {
+            return Ok(determinant);
+        }
+        match is_rectangle(places) {
+            true => Ok(0.0),
+            false => self.settle(|exact| exact.exact_in_circle(places)),
+        }
+    }
+
     /// As [`Predicates::is_inside`].
     #[inline(always)]
     fn is_within(&self, [a, b, c]: [Place; 3], d: Place) -> Decided<bool, Self> {
-        let [of_a, of_b, of_c] = [a, b, c].map(|corner| Seen::from(d, corner));
-        let turns = [Turn::of(&of_b, &of_c), Turn::of(&of_c, &of_a), Turn::of(&of_a, &of_b)];
-        let side = self.seen_in_circle([&of_a, &of_b, &of_c], turns, || [a, b, c, d])?;
+        let side = self.site_in_circle([a, b, c, d])?;
         if side != 0.0 {
             return Ok(side > 0.0);
         }
@@ -262,9 +276,7 @@ impl Predicates {
     /// 0 on it.
     #[inline(always)]
     pub fn in_circle(&self, a: Place, b: Place, c: Place, d: Place) -> i32 {
-        let [of_a, of_b, of_c] = [a, b, c].map(|corner| Seen::from(d, corner));
-        let turns = [Turn::of(&of_b, &of_c), Turn::of(&of_c, &of_a), Turn::of(&of_a, &of_b)];
-        sign(sure(self.seen_in_circle([&of_a, &of_b, &of_c], turns, || [a, b, c, d])))
+        sign(sure(self.site_in_circle([a, b, c, d])))
     }
 
     /// Whether the determinant of a circle has the sign that f64 says.
@@ -395,6 +407,18 @@ fn circle([a, b, c]: [&Seen; 3], [bc, ca, ab]: [Turn; 3]) -> (f64, f64) {
         math::mul_add_relaxed(c.squared, of_c, two)
     };
     (sum([bc.cross, ca.cross, ab.cross]), sum([bc.sum, ca.sum, ab.sum]))
+}
+
+/// Whether four places are the corners of a rectangle along the axes: these lie on one circle, however many bits they have.
+/// So do the corners of each cell of a grid, whose f64 rounds to no certain sign.
+#[inline(always)]
+fn is_rectangle([a, b, c, d]: [Place; 4]) -> bool {
+    // No two of the places are the same, so both axes have other pairs.
+    let has_pairs = |axis: usize| {
+        let [a, b, c, d] = [a[axis], b[axis], c[axis], d[axis]];
+        a == b && c == d || a == c && b == d || a == d && b == c
+    };
+    has_pairs(0) && has_pairs(1)
 }
 
 /// Whether a place comes before another one: by x, then by y.

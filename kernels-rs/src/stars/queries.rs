@@ -8,7 +8,8 @@ use super::MODULE;
 use super::angles::way;
 use super::cell::{self, Polygon};
 use super::linear;
-use super::natural::{Located, Query, Stars};
+use super::locate::{Located, Query};
+use super::natural::Stars;
 use super::predicates::{Place, Predicates, sure};
 use super::rough::NONE;
 
@@ -83,15 +84,15 @@ impl SiteColumns<'_> {
         let predicates = Predicates::new(targets.unit);
         let at = [targets.x.get(i), targets.y.get(i)];
         let query = Query { stars: self, predicates: &predicates, at };
-        let nearest = sure(query.nearest(targets.hints.get(i)));
-        let (kind, corners) = match sure(query.locate(nearest)) {
-            Located::OnSite => (ON_SITE, [nearest, NONE, NONE]),
+        let (kind, corners) = match sure(query.locate(targets.hints.get(i))) {
+            Located::OnSite(site) => (ON_SITE, [site, NONE, NONE]),
             Located::Side([a, b]) if sure(query.is_on_side([a, b])) => {
                 (ON_EDGE, self.ordered([a, b]))
             }
             Located::Side([a, _]) if sure(query.is_in_line(a)) => (NOWHERE, [NONE; 3]),
             Located::Side([a, b]) => (OUTSIDE, [a, b, NONE]),
-            Located::Triangle { corners: [a, b, c], .. } => {
+            Located::Inside(triangle) => {
+                let [a, b, c] = query.corners(triangle);
                 let is_on = |a: u32, b: u32| sure(query.side([a, b])) == 0.0;
                 if is_on(a, b) {
                     (ON_EDGE, self.ordered([a, b]))

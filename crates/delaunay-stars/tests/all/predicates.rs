@@ -77,6 +77,19 @@ fn lattices_are_decided_and_divided_as_the_rule_says() {
 }
 
 #[test]
+fn corners_of_rectangles_tie_and_an_ulp_decides() {
+    let mut random = Random::new(5);
+    let mut number = || whole(random.between(-1e3, 1e3), 2e-13);
+    for i in 0..200 {
+        let [west, south, east, north] = [number(), number(), number(), number()];
+        let mut corners = [[west, south], [east, south], [east, north], [west, north]];
+        check(-60, corners);
+        corners[i % 4][i / 4 % 2] += whole(1.0, 2e-13) * 2f64.powi(-43);
+        check(-60, corners);
+    }
+}
+
+#[test]
 fn rational_points_of_circles_tie() {
     // (m^2 - n^2, 2 m n) times what makes the radius the same for all.
     let radius = [(2_u64, 1_u64), (3, 2), (4, 1), (5, 2), (6, 1)];

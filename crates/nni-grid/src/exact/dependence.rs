@@ -19,7 +19,8 @@ use delaunay_stars::SiteStars;
 use gpu_core::{Bounds, GridSpec, Points, parallel};
 use kernels_rs::nni::exact::scene::Scene;
 use kernels_rs::stars::angles::{cross, square, way};
-use kernels_rs::stars::natural::{Begin, Query, Shares, Stars};
+use kernels_rs::stars::locate::{Located, Query};
+use kernels_rs::stars::natural::{Shares, Stars};
 use kernels_rs::stars::predicates::{Predicates, sure};
 
 use super::scene_of;
@@ -175,11 +176,12 @@ impl Look<'_> {
             return false;
         }
         ways.clear();
-        let side = match sure(query.begin(nearest)) {
-            Begin::OnSite => return false,
-            Begin::Side(side) => Some(side),
-            Begin::Inside(before) => {
-                sure(query.each(nearest, before, Shares::Borders, |_, _, way| ways.push(way)));
+        let side = match sure(query.locate(nearest)) {
+            Located::OnSite(_) => return false,
+            Located::Side(side) => Some(side),
+            Located::Inside(triangle) => {
+                let begin = sure(query.begin(triangle));
+                sure(query.each(begin, Shares::Borders, |_, _, way| ways.push(way)));
                 None
             }
         };

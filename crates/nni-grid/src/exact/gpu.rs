@@ -8,7 +8,7 @@ use gpu_scan::gpu::{Workspace, gather, sequence, sort_with_indices};
 use kernels_rs::nni::exact as kernels;
 use kernels_rs::nni::exact::scene::Scene;
 use kernels_rs::nni::tallies::TALLIES;
-use kernels_rs::stars::natural::Query;
+use kernels_rs::stars::locate::Query;
 use kernels_rs::stars::predicates::{Predicates, sure};
 
 use quadtree_sort::gpu::{DeviceIndex, nearest_in_order};
@@ -251,7 +251,7 @@ struct Sites {
     count: u32,
 }
 
-/// What walks need of each half-edge, if they need it: see [`kernels::LinkedStars`].
+/// What walks need of each half-edge: see [`kernels::LinkedStars`].
 struct HalfEdges {
     twins: Column<u32>,
     kites: Column<f64>,
@@ -280,26 +280,20 @@ impl Stars {
 
     /// What walks need of each half-edge.
     fn measure_half_edges(&self, gpu: &Gpu, weights: Weights) -> Result<HalfEdges> {
-        let (has_walks, has_areas) = match weights {
-            Weights::Sibson | Weights::SibsonC1 => (true, true),
-            Weights::Laplace => (true, false),
-            Weights::Linear => (false, false),
-        };
+        let has_areas = matches!(weights, Weights::Sibson | Weights::SibsonC1);
         let len = self.neighbours.len();
         // SAFETY: columns have the lengths that the kernel asks for; every element is written.
         unsafe {
-            let mut twins = gpu.uninitialized::<u32>(if has_walks { len } else { 0 })?;
+            let mut twins = gpu.uninitialized::<u32>(len)?;
             let mut kites = gpu.uninitialized::<f64>(if has_areas { len } else { 0 })?;
-            if has_walks {
-                let arguments = kernels::measure_half_edges::Args {
-                    stars: self.argument(),
-                    len: len as u32,
-                    twins: twins.output(),
-                    kites: has_areas.then(|| kites.output()),
-                };
-                let blocks = Blocks::for_each(&kernels::measure_half_edges, len as u64)?;
-                gpu.enqueue(kernels::measure_half_edges, blocks, arguments)?;
-            }
+            let arguments = kernels::measure_half_edges::Args {
+                stars: self.argument(),
+                len: len as u32,
+                twins: twins.output(),
+                kites: has_areas.then(|| kites.output()),
+            };
+            let blocks = Blocks::for_each(&kernels::measure_half_edges, len as u64)?;
+            gpu.enqueue(kernels::measure_half_edges, blocks, arguments)?;
             Ok(HalfEdges { twins, kites })
         }
     }

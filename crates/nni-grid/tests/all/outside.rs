@@ -1,6 +1,8 @@
 //! Cells outside the hull of the points, by the exact method: the value at the nearest place of the hull. The oracle is the
 //! hull by brute force: each pair of points that has all others on one side.
 
+use std::time::{Duration, Instant};
+
 use crate::common::{Cloud, on_all, on_cpu, only, random, square};
 use crate::exact::unlimited;
 use gpu_core::{Device, GridSpec};
@@ -196,4 +198,30 @@ fn a_cell_so_far_away_that_rounding_decides_has_a_value_of_the_hull() {
     ]);
     let dem = on_all(&cloud, GridSpec::new(-7e20, 3e20, 1.0, 1, 1).unwrap(), &unlimited());
     assert!((1.0..=3.0).contains(&only(&dem)[0]), "{:?}", only(&dem));
+}
+
+#[test]
+fn cells_beyond_a_fan_cost_as_much_as_others() {
+    // The point above the row's west end has all points of the row as neighbours. A way straight north from the row crosses
+    // thousands of their triangles.
+    let plane = |x: f64, y: f64| x + 2.0 * y;
+    let row = (0..100_000).map(|i| (0.01 * f64::from(i), 1000.0));
+    let points = row.chain([(0.0, 1000.5)]).map(|(x, y)| (x, y, plane(x, y)));
+    let cloud = Cloud::of(points.collect::<Vec<_>>());
+    let grid = GridSpec::new(0.0, 2000.0, 5.0, 200, 200).unwrap();
+    let start = Instant::now();
+    let dem = on_cpu(&cloud, grid, &unlimited());
+    let time = start.elapsed();
+    let side = [[100_000, 99_999]];
+    for cell in 0..40_000 {
+        let (x, y) = grid.cell_centre(cell % 200, cell / 200);
+        let ([a, b], part, _) = nearest(&cloud, &side, [x, y]);
+        if y > 1000.5 && part > 0.0 && part < 1.0 {
+            let expected = (1.0 - part) * cloud.z[a] + part * cloud.z[b];
+            let found = f64::from(only(&dem)[cell as usize]);
+            assert!((found - expected).abs() < 1e-3, "{x} {y}: {found}, not {expected}");
+        }
+    }
+    // From triangle to triangle it took a minute.
+    assert!(time < Duration::from_secs(10), "{time:?}");
 }

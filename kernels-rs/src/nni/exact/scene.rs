@@ -5,7 +5,8 @@ use device_std::{arguments, math};
 use super::weights::{Fit, LAPLACE, LINEAR, Sums};
 use crate::nni::policies::{FILL_NEAREST, FILL_NOT, FILL_VALUE};
 use crate::stars::angles::{positive_cross, square, way};
-use crate::stars::natural::{Begin, Located, OnHull, Query, Shares, Stars};
+use crate::stars::locate::{Located, OnHull, Query, Triangle};
+use crate::stars::natural::{Shares, Stars};
 use crate::stars::predicates::{Decide, Decided, is_before};
 
 /// The DEM, and the options that hold for every cell. Lengths are the caller's times a power of two, as the sites'
@@ -101,49 +102,75 @@ impl Scene {
     ) -> Decided<Answer, D> {
         let at = self.centre(cell.column, cell.row);
         let mut outcome = Outcome { scene: self, sites, nearest: None, cell, write };
-        let start = match *hint {
-            Some(start) if !cell.is_masked || self.has_distances != 0 => start,
+        let wants_nearest = self.has_distances != 0;
+        let mut from = match *hint {
+            Some(hint) if !cell.is_masked || wants_nearest => hint,
             _ => {
                 outcome.leave_out();
                 return Ok(Answer::NONE);
             }
         };
         let query = Query { stars, predicates, at };
-        let nearest = query.nearest(start)?;
-        (*hint, outcome.nearest) = (Some(nearest), Some(nearest));
-        let squared = square(way(at, stars.place(nearest)));
-        let distance = (math::sqrt(squared) / self.cell_size) as f32;
-        let left_out = Answer { distance, ..Answer::NONE };
-        if cell.is_masked || squared > self.max_squared {
-            outcome.leave_out();
-            return Ok(left_out);
-        }
-        let inside = match WEIGHTS {
-            LINEAR => match query.locate(nearest)? {
-                Located::OnSite => Ok(outcome.on_site(nearest)),
-                Located::Triangle { corners, .. } => Ok(outcome.in_triangle(&query, corners)?),
-                Located::Side(side) => Err(side),
-            },
-            _ => match query.begin(nearest)? {
-                Begin::OnSite => Ok(outcome.on_site(nearest)),
-                Begin::Inside(before) => {
-                    Ok(outcome.inside::<WEIGHTS, S, D>(&query, nearest, before)?)
+        let mut distance = f32::INFINITY;
+        let located = loop {
+            if outcome.nearest.is_some() || !wants_nearest {
+                let located = query.locate(from)?;
+                if outcome.nearest.is_some() || self.has_near_corner(&query, located) {
+                    break located;
                 }
-                Begin::Side(side) => Err(side),
-            },
+            }
+            // The nearest site tells whether the cell has a value. From there, places beyond the hull always find the
+            // same side.
+            from = query.nearest(from)?;
+            (*hint, outcome.nearest) = (Some(from), Some(from));
+            let squared = square(way(at, stars.place(from)));
+            distance = (math::sqrt(squared) / self.cell_size) as f32;
+            if cell.is_masked || squared > self.max_squared {
+                outcome.leave_out();
+                return Ok(Answer { distance, ..Answer::NONE });
+            }
         };
-        let (count, deviation) = match inside {
-            Ok(found) => found,
-            Err(side) => {
+        let (count, deviation) = match located {
+            Located::OnSite(site) => {
+                *hint = Some(site);
+                outcome.on_site(site)
+            }
+            Located::Inside(triangle) => {
+                *hint = Some(triangle.site);
+                match WEIGHTS {
+                    LINEAR => outcome.in_triangle(&query, triangle)?,
+                    _ => outcome.among_neighbours::<WEIGHTS, S, D>(&query, triangle)?,
+                }
+            }
+            Located::Side(side) => {
                 let hull = query.project(side)?;
                 if hull.is_outside && self.within_hull != 0 {
                     outcome.leave_out();
-                    return Ok(left_out);
+                    return Ok(Answer { distance, ..Answer::NONE });
                 }
                 outcome.on_hull::<WEIGHTS, S, D>(&query, hull)
             }
         };
         Ok(Answer { count, distance, deviation: (deviation / self.cell_size) as f32 })
+    }
+
+    /// Whether a corner of the triangle that holds a place is so near that the cell has a value.
+    #[inline(always)]
+    fn has_near_corner<S: Stars, D: Decide>(
+        &self,
+        query: &Query<'_, S, D>,
+        located: Located,
+    ) -> bool {
+        let is_near =
+            |site: u32| square(way(query.at, query.stars.place(site))) <= self.max_squared;
+        match located {
+            Located::OnSite(_) => true,
+            Located::Inside(triangle) => {
+                let [a, b, c] = query.corners(triangle);
+                is_near(a) || is_near(b) || is_near(c)
+            }
+            Located::Side(_) => false,
+        }
     }
 
     /// Estimates the gradients of all values at a site, per side of a cell; `write(k, gradient)` gets them.
@@ -220,26 +247,26 @@ impl<T: Sites, W: FnMut(u32, f32)> Outcome<'_, T, W> {
         (1, 0.0)
     }
 
-    /// Writes the weighted values; gives count and deviation.
+    /// Writes the weighted values at a place in a triangle; gives count and deviation.
     #[inline(always)]
-    fn inside<const WEIGHTS: u32, S: Stars, D: Decide>(
+    fn among_neighbours<const WEIGHTS: u32, S: Stars, D: Decide>(
         &mut self,
         query: &Query<'_, S, D>,
-        nearest: u32,
-        before: u32,
+        triangle: Triangle,
     ) -> Decided<(u32, f64), D> {
+        let begin = query.begin(triangle)?;
         let is_laplace = self.scene.weights == LAPLACE;
         let shares = if is_laplace { Shares::Borders } else { Shares::Areas };
         let (mut count, mut deviation, mut k) = (0, 0.0, 0);
         while k < self.sites.values() {
             let mut sums = Sums::<WEIGHTS>::NONE;
-            query.each(nearest, before, shares, |site, share, way| {
+            query.each(begin, shares, |site, share, way| {
                 let value = self.sites.value(site, k) as f64;
                 sums.add(share, way, value, || self.gradient(site, k));
             })?;
             let value = match sums.value() {
                 Some(value) => self.scaled(value, k),
-                None => self.value_of(nearest, k),
+                None => self.value_of(nearest_corner(query, triangle), k),
             };
             (self.write)(k, value);
             (count, deviation) = (sums.count, sums.deviation());
@@ -257,9 +284,9 @@ impl<T: Sites, W: FnMut(u32, f32)> Outcome<'_, T, W> {
     fn in_triangle<S: Stars, D: Decide>(
         &mut self,
         query: &Query<'_, S, D>,
-        corners: [u32; 3],
+        triangle: Triangle,
     ) -> Decided<(u32, f64), D> {
-        let mut corners = corners;
+        let mut corners = query.corners(triangle);
         let mut places = corners.map(|corner| query.stars.place(corner));
         while is_before(places[1], places[0]) || is_before(places[2], places[0]) {
             corners = [corners[1], corners[2], corners[0]];
@@ -330,4 +357,16 @@ impl<T: Sites, W: FnMut(u32, f32)> Outcome<'_, T, W> {
         let [west, south] = way(query.at, from);
         (2, math::sqrt(square([west + x * part, south + y * part])))
     }
+}
+
+/// The corner of a triangle that is nearest to a place in it, but for rounding.
+#[inline(always)]
+fn nearest_corner<S: Stars, D>(query: &Query<'_, S, D>, triangle: Triangle) -> u32
+where
+    D: Decide,
+{
+    let [a, b, c] = query.corners(triangle);
+    let squared = |site: u32| square(way(query.at, query.stars.place(site)));
+    let nearer = |a: u32, b: u32| if squared(b) < squared(a) { b } else { a };
+    nearer(nearer(a, b), c)
 }

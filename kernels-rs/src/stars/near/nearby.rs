@@ -6,7 +6,7 @@
 //! An answer is right if no site outside the list could change it:
 //!
 //! ```text
-//! nearest   every site as near as the best, but for rounding, lies within the reach
+//! nearest   every site as near as the best, but for rounding, lies within the reach; none is in the circle over both
 //! apex      the part of the circle on the left of the edge lies within the reach; on the right the circle is empty,
 //!           since what it holds there the circle of the triangle before holds too
 //! ```
@@ -18,7 +18,8 @@ use super::reach::{Chord, HALF_ULP, Least};
 use super::window::Window;
 use crate::rtree::Tree;
 use crate::rtree::group::Group;
-use crate::stars::predicates::{Decide, Place, Seen};
+use crate::stars::angles::{square, way};
+use crate::stars::predicates::{Decide, Place};
 use crate::stars::rough::NONE;
 
 /// The most sites of a list.
@@ -145,7 +146,7 @@ impl Nearby {
         u32::from(unsafe { self.room.0.load(slot * warp::SIZE) })
     }
 
-    /// Finds the nearest site; [`NONE`] if the list does not tell.
+    /// Finds a neighbour, the nearest site or one that is as near but for rounding; [`NONE`] if the list does not tell.
     ///
     /// # Safety
     /// The list belongs to this lane.
@@ -170,31 +171,54 @@ impl Nearby {
             if !is_known {
                 return NONE;
             }
-            // f32 has decided: the second nearest is farther by more than rounding. Else f64 compares all within the
-            // limit.
+            // f32 has decided: the second nearest is farther by more than rounding.
             if next > limit {
                 return found;
             }
-            let see = |site: u32| Seen::from(lane.place, window.place(lane.tree, site));
-            let (mut best, mut slot) = (see(found), 0);
+            self.nearest_of(lane, found, limit)
+        }
+    }
+
+    /// Of the sites with f32 squares up to a limit, which begin with `found`, finds one that is a neighbour for sure, among
+    /// them the nearest. [`NONE`] if rounding leaves it open.
+    ///
+    /// Sites that are as near are all neighbours. So it is not asked which is the nearest: the nearest by rounded f64 is a
+    /// neighbour if the circle over both holds no other site, inside or on it.
+    ///
+    /// # Safety
+    /// The list belongs to this lane.
+    #[inline(always)]
+    unsafe fn nearest_of(&self, lane: &Lane<'_, impl Decide>, found: u32, limit: f32) -> u32 {
+        // SAFETY: slots are below the count.
+        unsafe {
+            let place = |site: u32| lane.window.place(lane.tree, site);
+            let is_listed = |slot: u32| {
+                let [x, y] = lane.window.site(self.site(slot));
+                lane.group.squared([x, y]) <= limit
+            };
+            let (mut found, mut least, mut slot) = (found, f64::INFINITY, 0);
             while slot < vector::unknown(self.count) {
-                let site = self.site(slot);
-                let [x, y] = window.site(site);
-                if group.squared([x, y]) <= limit && site != found {
-                    let other = see(site);
-                    let places = || {
-                        [lane.place, window.place(lane.tree, site), window.place(lane.tree, found)]
-                    };
-                    match lane.predicates.seen_nearer(&other, &best, places) {
-                        Ok(order) if order > 0.0 => (found, best) = (site, other),
-                        Ok(_) => {}
-                        Err(_) => return NONE,
-                    }
+                if is_listed(slot) {
+                    let site = self.site(slot);
+                    let squared = square(way(lane.place, place(site)));
+                    (found, least) = if squared < least { (site, squared) } else { (found, least) };
                 }
                 slot += 1;
             }
+            let (best, mut is_sure, mut slot) = (place(found), true, 0);
+            while slot < vector::unknown(self.count) {
+                let site = self.site(slot);
+                if site != found && is_listed(slot) {
+                    let (near, far) = (way(lane.place, place(site)), way(best, place(site)));
+                    let products = [near[0] * far[0], near[1] * far[1]];
+                    // Two differences and a product, and the sum: 4.
+                    let bound = 4.0 * f64::EPSILON * (products[0].abs() + products[1].abs());
+                    is_sure &= products[0] + products[1] > bound;
+                }
+                slot += 1;
+            }
+            if is_sure { found } else { NONE }
         }
-        found
     }
 
     /// Finds the third corner on the left of the edge to a neighbour; [`NONE`] if the list does not tell.

@@ -139,6 +139,22 @@ impl Drawing {
         Ok(found)
     }
 
+    /// Refuses a DEM that has no contour lines: heights without end, or too many levels. Reads all heights.
+    ///
+    /// # Errors
+    /// Names the first height without end and its cell, or the levels. Also the errors of reading.
+    pub fn require_lines(&self, dem: &Dem, progress: &dyn Progress) -> Result<()> {
+        let (width, mut range) = (dem.size().0, [f32::MAX, f32::MIN]);
+        dem.each_strip("heights", progress, |first_row, heights| {
+            let [low, high] = geo_io::finite_range(heights);
+            range = [range[0].min(low), range[1].max(high)];
+            require_finite(heights, width, [0, first_row as u32])
+        })?;
+        let [low, high] = range.map(f64::from);
+        self.levels().within(low, high).context(INTERVAL)?;
+        Ok(())
+    }
+
     fn levels(&self) -> ContourParams {
         ContourParams::every(self.contour_interval)
     }

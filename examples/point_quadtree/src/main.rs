@@ -66,10 +66,7 @@ fn run(args: &Args) -> Result<()> {
     }
     let crs = system_of(args, &inputs, &cloud, &mut report)?;
     report.device(&device, args.run.device);
-    if args.memory_budget.is_some() && matches!(device, Device::Cpu) {
-        report.note(BUDGET_ON_CPU);
-    }
-
+    note_on_budget(&mut report, args, &device);
     let points = Points::new(&cloud.x, &cloud.y);
     let params = args.tree.params();
     let tree = stages.run("build", |p| match args.memory_budget {
@@ -121,6 +118,13 @@ fn run(args: &Args) -> Result<()> {
     report.written(args.outputs());
     report.print(&args.run);
     Ok(())
+}
+
+/// Says that the CPU ignores a limit of device memory.
+fn note_on_budget(report: &mut Report, args: &Args, device: &Device) {
+    if args.memory_budget.is_some() && matches!(device, Device::Cpu) {
+        report.note(BUDGET_ON_CPU);
+    }
 }
 
 const BUDGET_ON_CPU: &str = "--memory-budget is ignored: it limits the memory of a card, and the CPU builds the tree; tiles of \

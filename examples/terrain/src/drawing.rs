@@ -115,7 +115,14 @@ impl Drawing {
         let heights = GridView::new(heights, grid)?;
         let on = device.with_progress(progress);
         let mut lines = terrain_grid::contours(on, heights, &self.levels()).context(INTERVAL)?;
-        lines.iter_mut().for_each(|line| place(line, &grid, &dem.lie));
+        for line in &mut lines {
+            place(line, &grid, &dem.lie);
+            // Places that differ in pixels may be one in coordinates; joined lines have no such points either.
+            line.points.dedup();
+            if let [only] = line.points[..] {
+                line.points.push(only);
+            }
+        }
         Ok(lines)
     }
 

@@ -54,14 +54,18 @@ pub(crate) fn separation_in_f64(params: &Params) -> f64 {
     3.2 + 0.42 * params.highest_power()
 }
 
+/// How far a box must be for results in f32, or in f64.
+pub(crate) fn separation_of(params: &Params, single: bool) -> f64 {
+    if single { separation(params) } else { separation_in_f64(params) }
+}
+
 /// How far a box must be for sums within a radius. Infinitely far where no far points are expanded: in f64 on the
 /// sphere, and where the method sums every pair.
 pub(crate) fn separation_within(params: &Params, single: bool) -> f64 {
     match params.method {
         Method::Direct | Method::Baseline(_) => f64::INFINITY,
-        Method::Auto | Method::Expansion if single => separation(params),
-        Method::Auto | Method::Expansion if !params.geographic => separation_in_f64(params),
-        Method::Auto | Method::Expansion => f64::INFINITY,
+        Method::Auto | Method::Expansion if !single && params.geographic => f64::INFINITY,
+        Method::Auto | Method::Expansion => separation_of(params, single),
     }
 }
 
@@ -85,13 +89,17 @@ pub(crate) fn is_used(
     let can = (single || !params.geographic)
         && params.is_all_pairs()
         && params.highest_power() <= HIGHEST_POWER;
-    let enough = points >= LEAST_POINTS && points as f64 * targets as f64 >= least_pairs;
     can && points > 0
         && match params.method {
-            Method::Auto => enough,
+            Method::Auto => is_enough(points, targets, least_pairs),
             Method::Expansion => true,
             Method::Direct | Method::Baseline(_) => false,
         }
+}
+
+/// Whether there are as many points and pairs as the expansion pays for.
+pub(crate) fn is_enough(points: usize, targets: u64, least_pairs: f64) -> bool {
+    points >= LEAST_POINTS && points as f64 * targets as f64 >= least_pairs
 }
 
 /// The first item of each level, leaves first, and behind the last the number of all items.

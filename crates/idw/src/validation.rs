@@ -57,8 +57,9 @@ pub struct Comparison {
 
 /// Interpolates the first value of each point from all other points.
 ///
-/// The result is computed in f64. If the method expands far points, the result is within 1e-5 of the exact prediction.
-/// [`Method::Auto`](crate::Method::Auto) expands from 8192 points on, if all of them count and the power is at most 4.
+/// Few points are summed in f64. From 8192 points on, if all of them count, [`Method::Auto`](crate::Method::Auto) sums in
+/// f32: the result is within 1e-5 of the exact prediction. It expands far points if the power is at most 4. Above power
+/// 4 the error grows in proportion to the power.
 ///
 /// Several points in one place predict each other. Where fewer than [`Params::min_points`] others count, a point gets no
 /// value. Cost: as for an interpolation at the points.

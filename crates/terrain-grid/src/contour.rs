@@ -12,7 +12,9 @@ use crate::Result;
 pub struct Contour {
     /// Its height.
     pub level: f64,
-    /// Its points in ground coordinates (x, y); the last point of a ring equals its first.
+    /// Its points in ground coordinates (x, y), each in another place than the one before it; the last point of a ring
+    /// equals its first. The fragments of [`contours_of_part`](crate::contours_of_part) may repeat a point, where a
+    /// cell's value is the level.
     pub points: Vec<[f64; 2]>,
 }
 
@@ -60,7 +62,11 @@ pub(crate) struct Found {
 
 /// The lines that have a length, without where they begin.
 pub(crate) fn with_length(lines: Vec<Found>) -> Vec<Contour> {
-    lines.into_iter().map(|found| found.line).filter(|line| !line.is_place()).collect()
+    let mut lines: Vec<Contour> =
+        lines.into_iter().map(|found| found.line).filter(|line| !line.is_place()).collect();
+    // A line crosses all edges of a cell whose value is the level in the cell's centre.
+    lines.iter_mut().for_each(|line| line.points.dedup());
+    lines
 }
 
 /// Checks that pieces can be numbered.

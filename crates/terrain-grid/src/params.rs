@@ -106,8 +106,12 @@ impl ContourParams {
         matches!(self.levels, Levels::Every { .. })
     }
 
-    /// The levels for a DEM from `low` to `high`; none where `low > high`.
-    pub(crate) fn within(&self, low: f64, high: f64) -> Result<Vec<f64>> {
+    /// Returns the levels of a DEM whose lowest height is `low` and whose highest is `high`, in rising order; none where
+    /// `low > high`. Levels of [`Levels::Every`] reach to the next one below `low` and above `high`.
+    ///
+    /// # Errors
+    /// [`Error::TooManyLevels`] beyond [`MAX_LEVELS`].
+    pub fn within(&self, low: f64, high: f64) -> Result<Vec<f64>> {
         match &self.levels {
             Levels::At(levels) => Ok(levels.clone()),
             Levels::Every { .. } if low > high => Ok(Vec::new()),

@@ -282,7 +282,7 @@ pub struct JoinedLine {
 }
 
 impl JoinedLine {
-    /// Returns the points of the line. `read` returns the points of a fragment.
+    /// Returns the points of the line, without repeated ones. `read` returns the points of a fragment.
     ///
     /// # Errors
     /// The errors of `read`.
@@ -301,6 +301,11 @@ impl JoinedLine {
             let before = self.before as usize % points.len();
             points.rotate_left(before);
             points.push(points[0]);
+        }
+        points.dedup();
+        // Where the caller's coordinates round all to one place, it is still a line.
+        if let [only] = points[..] {
+            points.push(only);
         }
         Ok(points)
     }

@@ -227,15 +227,21 @@ pub fn surface(
     stages.run("interpolate", |p| interpolate(device, points, grid.into(), (params, variance), p))
 }
 
+/// What stands in the place of errors where there are none.
+pub const NONE_PREDICTED: &str = "errors unknown, since no point gets a value from the others";
+
 /// What leaving points out one by one found.
 fn report_validation(report: &mut Report, found: &kriging::Validation) {
     let kriging::Validation { rmse, mean_absolute, bias, deviation_ratio, count, .. } = found;
     let [a, b, c, d] = digits([*rmse, *mean_absolute, *bias, *deviation_ratio], 4);
     let ratio = if deviation_ratio.is_nan() { "unknown" } else { &d };
-    let errors = format!(
-        "rmse {a}, mean absolute error {b}, bias {c}, mean squared deviation ratio {ratio}"
-    );
-    report.line("left out", format_args!("{errors}, {count} points"));
+    let errors = match count {
+        0 => NONE_PREDICTED.to_owned(),
+        _ => format!(
+            "rmse {a}, mean absolute error {b}, bias {c}, mean squared deviation ratio {ratio}, {count} points"
+        ),
+    };
+    report.line("left out", errors);
     let shared = found.variances.iter().filter(|variance| **variance == 0.0).count();
     if shared > 0 {
         report.note(format_args!(

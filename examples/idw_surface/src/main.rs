@@ -321,8 +321,11 @@ fn write(
 fn report_validation(report: &mut Report, what: &str, found: &idw::Validation) {
     let idw::Validation { rmse, mean_absolute, bias, count, .. } = found;
     let [a, b, c] = digits([*rmse, *mean_absolute, *bias], 4);
-    let errors = format!("rmse {a}, mean absolute error {b}, bias {c}");
-    report.line("left out", format_args!("{what}: {errors}, {count} points"));
+    let errors = match count {
+        0 => kriging::NONE_PREDICTED.to_owned(),
+        _ => format!("rmse {a}, mean absolute error {b}, bias {c}, {count} points"),
+    };
+    report.line("left out", format_args!("{what}: {errors}"));
     let found = json!({
         "what": what, "rmse": rmse, "mean_absolute": mean_absolute, "bias": bias, "points": count,
     });

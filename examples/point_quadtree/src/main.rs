@@ -18,7 +18,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use geo_io::{Crs, Output};
-use gpu_core::{Bounds, Points};
+use gpu_core::{Bounds, Device, Points};
 use programs::cloud::{Cloud, on_ground};
 use programs::ground::Ground;
 use programs::opening::Opening;
@@ -66,7 +66,7 @@ fn run(args: &Args) -> Result<()> {
     }
     let crs = system_of(args, &inputs, &cloud, &mut report)?;
     report.device(&device, args.run.device);
-
+    note_on_budget(&mut report, args, &device);
     let points = Points::new(&cloud.x, &cloud.y);
     let params = args.tree.params();
     let tree = stages.run("build", |p| match args.memory_budget {
@@ -119,6 +119,16 @@ fn run(args: &Args) -> Result<()> {
     report.print(&args.run);
     Ok(())
 }
+
+/// Says that the CPU ignores a limit of device memory.
+fn note_on_budget(report: &mut Report, args: &Args, device: &Device) {
+    if args.memory_budget.is_some() && matches!(device, Device::Cpu) {
+        report.note(BUDGET_ON_CPU);
+    }
+}
+
+const BUDGET_ON_CPU: &str = "--memory-budget is ignored: it limits the memory of a card, and the CPU builds the tree; tiles of \
+                             point_quadtree plan --memory-budget limit the host's memory";
 
 /// Says what numbers of points count.
 fn note_on_numbers(report: &mut Report, cloud: &Cloud) {

@@ -1,5 +1,6 @@
 //! Cells of other grids of the globe, by the crates that are their libraries.
 
+use std::fmt::{self, Display, Formatter};
 use std::ops::RangeInclusive;
 use std::path::Path;
 use std::str::FromStr;
@@ -44,8 +45,7 @@ impl Grid {
             Self::HealpixNuniq(order) => cdshealpix::n_hash(order.context(no_level)?),
             Self::A5(level) => a5::get_num_cells(level.context(no_level)?),
         };
-        // An id, two coordinates, a unit vector, a site and a distance.
-        host_memory::require(count.saturating_mul(60))?;
+        self.require_memory(count)?;
         Ok(match self {
             Self::H3(level) => {
                 let resolution = level.context(no_level)?;
@@ -66,6 +66,19 @@ impl Grid {
                 ids
             }
         })
+    }
+
+    /// Refuses more cells than the free memory holds.
+    fn require_memory(self, count: u64) -> Result<()> {
+        // An id, two coordinates, a unit vector, a site and a distance.
+        const OF_CELL: u64 = 60;
+        let Err(error) = host_memory::require(count.saturating_mul(OF_CELL)) else { return Ok(()) };
+        let Some(available) = host_memory::available() else { return Err(error.into()) };
+        bail!(
+            "--ids {self}: the grid has {count} cells at this level, but the free memory is enough for {}: give a lower \
+             level, or only the cells that you need by --cells",
+            available / OF_CELL
+        )
     }
 
     /// Reads ids from a column of a table; if a level is given, all ids must have it.
@@ -202,6 +215,22 @@ impl Grid {
         match self {
             Self::H3(_) | Self::A5(_) => format!("{id:x}"),
             Self::Healpix(_) | Self::HealpixNuniq(_) => id.to_string(),
+        }
+    }
+}
+
+/// As `--ids` has it.
+impl Display for Grid {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let (name, level) = match *self {
+            Self::H3(level) => ("h3", level.map(|level| u8::from(level).into())),
+            Self::Healpix(depth) => ("healpix", Some(depth.into())),
+            Self::HealpixNuniq(order) => ("healpix-nuniq", order.map(i32::from)),
+            Self::A5(level) => ("a5", level),
+        };
+        match level {
+            Some(level) => write!(f, "{name}:{level}"),
+            None => f.write_str(name),
         }
     }
 }

@@ -787,6 +787,11 @@ fn ids_that_are_none_are_refused_with_file_and_row() {
         let arguments = ["sites.csv", "--ids", ids, "--cells", table, "-o", "x.csv"];
         PROGRAM.fails(here, &arguments, &[&[table], words].concat());
     }
+    for (ids, count) in [("a5:30", "17293822569102704640"), ("h3:15", "569707381193162")] {
+        let words =
+            [&format!("--ids {ids}: the grid has {count} cells")[..], "lower level", "--cells"];
+        PROGRAM.fails(here, &["sites.csv", "--ids", ids, "-o", "x.csv"], &words);
+    }
     let a5 = ["sites.csv", "--ids", "a5", "--cells", "h3.csv", "-o", "x.csv"];
     PROGRAM.fails(here, &a5, &["h3.csv"]);
     let rows = [4, -7].map(|id: i64| (vec![id.into()], geo_io::Shape::Points(vec![[0.0, 0.0]])));

@@ -120,13 +120,31 @@ impl Dem {
     /// # Errors
     /// The errors of [`heights`].
     pub fn range(&self, progress: &dyn Progress) -> Result<[f32; 2]> {
-        let (mut strip, mut range) = (Strip::new(self), [f32::MAX, f32::MIN]);
-        for rows in self.strips() {
-            progress.at("range", rows.start as f64 / self.size().1 as f64)?;
-            let [low, high] = geo_io::finite_range(strip.rows(rows)?);
+        let mut range = [f32::MAX, f32::MIN];
+        self.each_strip("range", progress, |_, heights| {
+            let [low, high] = geo_io::finite_range(heights);
             range = [range[0].min(low), range[1].max(high)];
-        }
+            Ok(())
+        })?;
         Ok(range)
+    }
+
+    /// Reads the DEM from north to south, and calls a function for each strip of it, with the strip's first row and heights.
+    ///
+    /// # Errors
+    /// The errors of the function, and of reading.
+    pub fn each_strip(
+        &self,
+        stage: &'static str,
+        progress: &dyn Progress,
+        mut call: impl FnMut(usize, &[f32]) -> Result<()>,
+    ) -> Result<()> {
+        let mut strip = Strip::new(self);
+        for rows in self.strips() {
+            progress.at(stage, rows.start as f64 / self.size().1 as f64)?;
+            call(rows.start, strip.rows(rows)?)?;
+        }
+        Ok(())
     }
 
     /// Rows that are read together.

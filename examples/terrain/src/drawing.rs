@@ -115,7 +115,14 @@ impl Drawing {
         let heights = GridView::new(heights, grid)?;
         let on = device.with_progress(progress);
         let mut lines = terrain_grid::contours(on, heights, &self.levels()).context(INTERVAL)?;
-        lines.iter_mut().for_each(|line| place(line, &grid, &dem.lie));
+        for line in &mut lines {
+            place(line, &grid, &dem.lie);
+            // Places that differ in pixels may be one in coordinates; joined lines have no such points either.
+            line.points.dedup();
+            if let [only] = line.points[..] {
+                line.points.push(only);
+            }
+        }
         Ok(lines)
     }
 
@@ -137,6 +144,22 @@ impl Drawing {
         let mut found = found.context(INTERVAL)?;
         found.iter_mut().for_each(|(_, line)| place(line, &of_whole.whole, lie));
         Ok(found)
+    }
+
+    /// Refuses a DEM that has no contour lines: heights without end, or too many levels. Reads all heights.
+    ///
+    /// # Errors
+    /// Names the first height without end and its cell, or the levels. Also the errors of reading.
+    pub fn require_lines(&self, dem: &Dem, progress: &dyn Progress) -> Result<()> {
+        let (width, mut range) = (dem.size().0, [f32::MAX, f32::MIN]);
+        dem.each_strip("heights", progress, |first_row, heights| {
+            let [low, high] = geo_io::finite_range(heights);
+            range = [range[0].min(low), range[1].max(high)];
+            require_finite(heights, width, [0, first_row as u32])
+        })?;
+        let [low, high] = range.map(f64::from);
+        self.levels().within(low, high).context(INTERVAL)?;
+        Ok(())
     }
 
     fn levels(&self) -> ContourParams {

@@ -25,6 +25,7 @@ mod units;
 mod vertical;
 mod wkt;
 
+use std::borrow::Cow;
 use std::fmt;
 
 use crate::{Error, Result};
@@ -68,6 +69,9 @@ impl Crs {
     /// Returns the system that a user named: `EPSG:26910`, or with a vertical system `EPSG:26910+5703`, in upper or
     /// lower case.
     ///
+    /// It also takes the names of the Open Geospatial Consortium, such as `urn:ogc:def:crs:EPSG::26910` and
+    /// `http://www.opengis.net/def/crs/EPSG/0/26910`. `OGC:CRS84` is `EPSG:4326`.
+    ///
     /// It knows the geographic, projected and compound systems of the EPSG list, and takes a vertical system by its
     /// code.
     ///
@@ -81,10 +85,9 @@ impl Crs {
             None => text.to_owned(),
         };
         let unknown = |reason| Error::UnknownCrs { text: shown(), reason };
-        let (authority, code) = text
-            .trim()
-            .split_once(':')
-            .ok_or_else(|| unknown("expected a code such as EPSG:26910"))?;
+        let short = short_name(text.trim());
+        let (authority, code) =
+            short.split_once(':').ok_or_else(|| unknown("expected a code such as EPSG:26910"))?;
         if !authority.eq_ignore_ascii_case("EPSG") {
             return Err(unknown("expected an EPSG code, such as EPSG:26910"));
         }
@@ -410,6 +413,28 @@ impl fmt::Display for Crs {
     }
 }
 
+/// Returns the short form, such as `EPSG:26910`, of a name of the Open Geospatial Consortium, or else the text itself.
+fn short_name(text: &str) -> Cow<'_, str> {
+    // Of a compound system: urn:ogc:def:crs,crs:EPSG::26910,crs:EPSG::5703, or two addresses behind a third.
+    let parts: Vec<&str> = match text.contains("crs-compound") {
+        true => text.split(['?', '&']).skip(1).collect(),
+        false => text.split(",crs:").skip(1).collect(),
+    };
+    let code = |part: &str| part.rsplit([':', '/']).next().unwrap_or("").to_owned();
+    let is_of_epsg =
+        |part: &str| part.split([':', '/']).any(|word| word.eq_ignore_ascii_case("EPSG"));
+    match parts[..] {
+        [horizontal, vertical] if is_of_epsg(horizontal) && is_of_epsg(vertical) => {
+            format!("EPSG:{}+{}", code(horizontal), code(vertical)).into()
+        }
+        [] if code(text) == "CRS84" => "EPSG:4326".into(),
+        [] if is_of_epsg(text) && !text.to_ascii_uppercase().starts_with("EPSG:") => {
+            format!("EPSG:{}", code(text)).into()
+        }
+        _ => text.into(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::geokeys::*;
@@ -428,6 +453,15 @@ mod tests {
         }
         assert_eq!(Crs::parse("epsg:2994").unwrap().to_string(), "EPSG:2994");
         assert!(Crs::parse("EPSG:4326").unwrap().is_geographic());
+        for (name, short) in [
+            ("urn:ogc:def:crs:EPSG::2994", "EPSG:2994"),
+            ("http://www.opengis.net/def/crs/EPSG/0/2994", "EPSG:2994"),
+            ("OGC:CRS84", "EPSG:4326"),
+            ("urn:ogc:def:crs,crs:EPSG::26910,crs:EPSG::5703", "EPSG:26910+5703"),
+        ] {
+            assert_eq!(Crs::parse(name).unwrap().to_string(), short);
+        }
+        assert!(Crs::parse("urn:ogc:def:crs:ESRI::102003").is_err());
         for text in ["", "26910", "EPSG:", "EPSG:1", "EPSG:+26910", "EPSG:99999999", "ESRI:102003"]
         {
             let error = Crs::parse(text).unwrap_err();

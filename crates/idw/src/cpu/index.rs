@@ -6,6 +6,7 @@ use std::sync::OnceLock;
 use gpu_core::Bounds;
 use gpu_core::parallel::{self, FINE};
 
+use crate::cpu::same_place::SamePlace;
 use crate::cpu::search::kd_tree::Halves;
 use crate::points::{Data, Range};
 use kernels_rs::idw::plan::{self, Curve, Plan};
@@ -26,6 +27,7 @@ pub(super) struct Index<'a> {
     /// Sorted values for searches, where neighbours lie near each other.
     pub values: Vec<Vec<f64>>,
     halves: OnceLock<Halves>,
+    same_place: OnceLock<SamePlace>,
 }
 
 impl<'a> Index<'a> {
@@ -74,8 +76,8 @@ impl<'a> Index<'a> {
             (x, y) => [x, y, 0.0],
         };
         let places = parallel::map(order.len(), FINE, |i| place(order[i] as usize));
-        let (values, halves) = (Vec::new(), OnceLock::new());
-        Self { data, cells, geographic, starts, order, places, values, halves }
+        let (values, halves, same_place) = (Vec::new(), OnceLock::new(), OnceLock::new());
+        Self { data, cells, geographic, starts, order, places, values, halves, same_place }
     }
 
     /// Returns the tree of the points, for targets whose neighbours the cells do not find quickly. The first call makes
@@ -83,6 +85,12 @@ impl<'a> Index<'a> {
     /// which waits for the first.
     pub fn halves(&self) -> &Halves {
         self.halves.get_or_init(|| Halves::new(&self.places, &self.order))
+    }
+
+    /// Returns what finds the points at a target's place. The first call sorts the points: as for
+    /// [`halves`](Self::halves), no task of `parallel` may call it.
+    pub fn same_place(&self) -> &SamePlace {
+        self.same_place.get_or_init(|| SamePlace::of(&self.places))
     }
 
     pub fn len(&self) -> usize {

@@ -7,6 +7,7 @@
 mod f64_value;
 mod index;
 mod pairs;
+mod same_place;
 mod search;
 
 use gpu_core::parallel::{self, FINE};
@@ -14,8 +15,8 @@ use gpu_core::{Progress, host_memory};
 use gpu_scan::{Max, Min, cpu};
 
 use crate::points::{Data, check_targets};
+use crate::statistics;
 use crate::{Input, Number, Params, Part, Result, Statistics, Summary, Surface, Targets, Weight};
-use crate::{expansion, statistics};
 
 use index::Index;
 use search::min_lists::LANES;
@@ -241,32 +242,15 @@ pub(crate) fn leave_one_out(
     progress: &dyn Progress,
 ) -> Result<Vec<f64>> {
     let targets = data.as_targets();
-    let mut values = vec![host_memory::filled(f64::NAN, data.len())?];
     let exponents = exponents(data, targets, params, true);
+    let exponents = exponents.as_deref();
     if params.is_all_pairs() {
         let index = Index::to_tile(data, params.geographic);
-        let points = data.len();
-        let least = expansion::least_pairs_in_f64(points);
-        let is_used = expansion::is_used(params, true, points, points as u64, least);
-        // Those sums are in f32.
-        if is_used && data.is_of_f32() {
-            let exponents = exponents.as_deref();
-            let found = pairs::leave_one_out(&index, targets, params, exponents, progress)?;
-            return Ok(found.into_iter().map(f64::from).collect());
-        }
-        progress.at("cross-validate", 0.0)?;
-        let value = |i: usize| {
-            let exponent = exponents.as_ref().map_or(-0.5 * params.power, |all| all[i]);
-            let but = (Some(i as u32), None);
-            f64_value::value(&index, params, targets.place(i), but, exponent, 0).0
-        };
-        values[0] = parallel::map(data.len(), 64, value);
-        progress.at("cross-validate", 1.0)?;
-    } else {
-        let index = Index::to_search(data, params.geographic);
-        let params = params.statistics(false);
-        let exponents = exponents.as_deref();
-        search(&index, targets, &params, true, exponents, &mut values, progress)?;
+        return pairs::leave_one_out(&index, targets, params, exponents, progress);
     }
+    let mut values = vec![host_memory::filled(f64::NAN, data.len())?];
+    let index = Index::to_search(data, params.geographic);
+    let params = params.statistics(false);
+    search(&index, targets, &params, true, exponents, &mut values, progress)?;
     Ok(values.swap_remove(0))
 }

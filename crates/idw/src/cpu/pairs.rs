@@ -6,7 +6,8 @@
 //! 2. A chunk of targets, in vectors, walks over the tiles. Sums over a tile have the type of the result; sums across
 //!    tiles are f64.
 //! 3. [`Doubt`] corrects what f32 loses where a part of a tile is dense with points.
-//! 4. A target whose sums are not finite lies on a point or out of range: `f64_value` computes it again.
+//! 4. A target whose sums are not finite lies on points or out of range. It gets the mean of the points in its place,
+//!    which `same_place` finds. If there is none, `f64_value` computes it again.
 //!
 //! At power 2 two points share a reciprocal: 1/a + 1/b = (a + b) / (a b).
 
@@ -37,8 +38,9 @@ use crate::cpu::pairs::globe_tree::Globe;
 use crate::cpu::pairs::inner_loop::{Near, Point, TileSums, vectors};
 use crate::cpu::pairs::lanes::{Array, Lanes};
 use crate::cpu::pairs::limit::Limit;
+use crate::cpu::same_place::SamePlace;
 use crate::ground::RADIUS;
-use crate::{Number, Params, Result, Targets, expansion};
+use crate::{Method, Number, Params, Result, Targets, expansion};
 
 /// Points whose sums are taken together.
 const TILE: usize = 256;
@@ -46,6 +48,8 @@ const TILE: usize = 256;
 /// Sums of weights and squares of distances beyond these are computed again in f64, as in the kernels.
 const LEAST: f64 = 8.5e-22;
 const GREATEST: f64 = 3.0e38;
+/// Sums of weights may be greater, since they are f64: points that nearly coincide are no reason for a pass over all.
+const GREATEST_WEIGHT: f64 = 1.0e150;
 const FARTHEST: f64 = 1.0e18;
 
 /// The sorted points as the vectors take them.
@@ -84,8 +88,9 @@ pub(super) fn interpolate<T: Number>(
     let order = expanded.then(|| order_of(targets, index.geographic, count as usize, place));
     let width = if expanded { targets.len() as usize } else { row_length(targets) };
     let order = order.as_deref();
-    let (leave_out, limit) = (false, None);
-    let chunks = Chunks { index, targets, order, params, exponents, width, leave_out, limit };
+    let separation = expanded.then(|| expansion::separation_of(params, single));
+    let how = How { separation, leave_out: false, limit: None };
+    let chunks = Chunks { index, targets, order, params, exponents, width, how };
     for first in (0..values.len()).step_by(4) {
         let group = &mut values[first..];
         let end = group.len().min(4);
@@ -115,8 +120,11 @@ pub(super) fn within<T: Number>(
         params,
         exponents,
         width: order.len(),
-        leave_out: false,
-        limit: Some(Limit::of(params, 1.0)),
+        how: How {
+            separation: Some(expansion::separation_within(params, T::IS_SINGLE)),
+            leave_out: false,
+            limit: Some(Limit::of(params, 1.0)),
+        },
     };
     for (group, four) in values.chunks_mut(4).enumerate() {
         chunks.group(4 * group, four, None, progress)?;
@@ -132,27 +140,51 @@ pub(super) fn leave_one_out_within(
     exponents: Option<&[f64]>,
     progress: &dyn Progress,
 ) -> Result<Vec<f64>> {
-    let (order, width) = (Some(&index.order[..]), index.len());
-    let (leave_out, limit) = (true, Some(Limit::of(params, 1.0)));
-    let chunks = Chunks { index, targets, order, params, exponents, width, leave_out, limit };
-    let mut values = vec![host_memory::filled(f64::NAN, index.len())?];
-    chunks.group(0, &mut values, None, progress)?;
-    Ok(values.swap_remove(0))
+    let separation = Some(expansion::separation_within(params, false));
+    let how = How { separation, leave_out: true, limit: Some(Limit::of(params, 1.0)) };
+    predict(index, targets, params, exponents, how, progress)
 }
 
-/// Predicts the first value at each point from all others, with far points expanded.
+/// Predicts the first value at each point from all others, in the order of the points as given. Few pairs are summed in
+/// f64, and so are values that f32 does not hold.
 pub(super) fn leave_one_out(
     index: &Index,
     targets: Targets,
     params: &Params,
     exponents: Option<&[f64]>,
     progress: &dyn Progress,
-) -> Result<Vec<f32>> {
+) -> Result<Vec<f64>> {
+    let (points, single) = (index.len(), index.data.is_of_f32());
+    let least = expansion::least_pairs_in_f64(points);
+    let is_used = expansion::is_used(params, single, points, points as u64, least);
+    let separation = match is_used {
+        true => expansion::separation_of(params, single),
+        false => f64::INFINITY,
+    };
+    let how = How { separation: Some(separation), leave_out: true, limit: None };
+    let is_direct_in_f32 = params.method == Method::Auto
+        && !params.geographic
+        && expansion::is_enough(points, points as u64, least);
+    if single && (is_used || is_direct_in_f32) {
+        let found: Vec<f32> = predict(index, targets, params, exponents, how, progress)?;
+        return Ok(found.into_iter().map(f64::from).collect());
+    }
+    predict(index, targets, params, exponents, how, progress)
+}
+
+/// Predicts the first value at each point, in the order of the points as given.
+fn predict<T: Number>(
+    index: &Index,
+    targets: Targets,
+    params: &Params,
+    exponents: Option<&[f64]>,
+    how: How,
+    progress: &dyn Progress,
+) -> Result<Vec<T>> {
     // Along the points' curve, so that a target's place tells which point it leaves out.
     let (order, width) = (Some(&index.order[..]), index.len());
-    let (leave_out, limit) = (true, None);
-    let chunks = Chunks { index, targets, order, params, exponents, width, leave_out, limit };
-    let mut values = vec![host_memory::filled(f32::NAN, index.len())?];
+    let chunks = Chunks { index, targets, order, params, exponents, width, how };
+    let mut values = vec![host_memory::filled(T::from_f64(f64::NAN), index.len())?];
     chunks.group(0, &mut values, None, progress)?;
     Ok(values.swap_remove(0))
 }
@@ -193,6 +225,15 @@ struct Chunks<'a> {
     params: &'a Params,
     exponents: Option<&'a [f64]>,
     width: usize,
+    how: How,
+}
+
+/// Over which points the sums run, and how.
+#[derive(Clone, Copy)]
+struct How {
+    /// From which distance on the nodes of a box stand for its points: see [`expansion::separation`]. `None` for sums by
+    /// tiles.
+    separation: Option<f64>,
     /// Whether the targets are the points, and each leaves itself out.
     leave_out: bool,
     /// Which points count, in ground units; `None` for all.
@@ -215,10 +256,7 @@ impl Chunks<'_> {
     ) -> Result<()> {
         let frame = Frame::of(self.index);
         let columns = first..first + values.len();
-        let sum = match self.limit {
-            Some(_) => Summer::within::<T>(self.index, self.params, frame, columns),
-            None => Summer::new::<T>(self.index, self.params, frame, columns, self.order.is_some()),
-        };
+        let sum = Summer::new::<T>(self.index, self.params, frame, columns, self.how);
         let size = sum.size();
         let count = self.order.map_or(self.targets.len() as usize, <[u32]>::len);
         // Bands of whole rows, so that this thread reports progress.
@@ -235,18 +273,20 @@ impl Chunks<'_> {
                     (row..row_end).step_by(size).map(move |at| (at, row_end.min(at + size)))
                 })
                 .collect();
-            let done = parallel::map(chunks.len(), 1, |i| {
+            let mut done = parallel::map(chunks.len(), 1, |i| {
                 let (from, to) = chunks[i];
                 self.chunk(&sum, frame, first, values.len(), from, to)
             });
+            self.complete(&chunks, &mut done, first, values.len());
             for (&(from, _), of_chunk) in chunks.iter().zip(&done) {
                 for (v, column) in values.iter_mut().enumerate() {
-                    for (i, found) in (from..).zip(of_chunk) {
+                    for (i, found) in (from..).zip(of_chunk.iter().flatten()) {
                         column[self.target(i)] = T::from_f64(found.values[v]);
                     }
                 }
                 if let Some(weights) = &mut weights {
-                    (from..).zip(of_chunk).for_each(|(i, f)| weights[self.target(i)] = f.weight);
+                    let all = (from..).zip(of_chunk.iter().flatten());
+                    all.for_each(|(i, found)| weights[self.target(i)] = found.weight);
                 }
             }
         }
@@ -254,7 +294,74 @@ impl Chunks<'_> {
         Ok(())
     }
 
-    /// The values of the targets `from..to`.
+    /// Computes the values that the sums do not tell.
+    fn complete(
+        &self,
+        chunks: &[(usize, usize)],
+        done: &mut [Vec<Option<Found>>],
+        first: usize,
+        columns: usize,
+    ) {
+        let missing = |(&(from, _), of_chunk): (&(usize, usize), &Vec<Option<Found>>)| {
+            let all = of_chunk.iter().enumerate().filter(|(_, found)| found.is_none());
+            all.map(|(i, _)| from + i).collect::<Vec<usize>>()
+        };
+        let missing: Vec<usize> = chunks.iter().zip(&*done).flat_map(missing).collect();
+        if missing.is_empty() {
+            return;
+        }
+        let same_place = self.index.same_place();
+        let found = parallel::map(missing.len(), 1, |i| {
+            let on_points = self.on_points(same_place, missing[i], first, columns);
+            on_points.unwrap_or_else(|| Found::of(columns, |v| self.in_f64(missing[i], first + v)))
+        });
+        let places = done.iter_mut().flatten().filter(|found| found.is_none());
+        places.zip(found).for_each(|(place, found)| *place = Some(found));
+    }
+
+    /// The mean of the points in the place of a target; `None` if there is none, or distances are smoothed.
+    fn on_points(
+        &self,
+        same_place: &SamePlace,
+        i: usize,
+        first: usize,
+        columns: usize,
+    ) -> Option<Found> {
+        let index = self.index;
+        let place = f64_value::place(index.geographic, self.targets.place(self.target(i)));
+        let left_out = self.left_out(i);
+        let all = same_place.at(&index.places, &place).iter().map(|&point| point as usize);
+        let all = || all.clone().filter(|&point| Some(index.order[point]) != left_out);
+        let count = all().count() as f64;
+        if count == 0.0 || self.params.smoothing > 0.0 {
+            return None;
+        }
+        Some(Found::of(columns, |v| {
+            let sum: f64 = all().map(|point| index.value(first + v, point)).sum();
+            let range = index.range(first + v);
+            let weight = Weight::at_square(0.0, self.exponent(i), count);
+            ((sum / count).clamp(range.low, range.high), weight)
+        }))
+    }
+
+    /// Value `v` of a target, in f64 by a pass over all points.
+    fn in_f64(&self, i: usize, v: usize) -> (f64, Weight) {
+        let but = (self.left_out(i), self.how.limit);
+        let target = self.targets.place(self.target(i));
+        f64_value::value(self.index, self.params, target, but, self.exponent(i), v)
+    }
+
+    /// The point that a target leaves out.
+    fn left_out(&self, i: usize) -> Option<u32> {
+        self.how.leave_out.then_some(self.target(i) as u32)
+    }
+
+    /// Minus half the power of a target.
+    fn exponent(&self, i: usize) -> f64 {
+        self.exponents.map_or(-0.5 * self.params.power, |all| all[self.target(i)])
+    }
+
+    /// The values of the targets `from..to`; `None` where the sums do not tell them.
     #[allow(clippy::too_many_arguments)]
     fn chunk(
         &self,
@@ -264,18 +371,11 @@ impl Chunks<'_> {
         columns: usize,
         from: usize,
         to: usize,
-    ) -> Vec<Found> {
-        let exponent =
-            |i: usize| self.exponents.map_or(-0.5 * self.params.power, |all| all[self.target(i)]);
-        let careful = |i: usize, v: usize| {
-            let (at, target) = (self.target(i), self.targets.place(self.target(i)));
-            let left_out = self.leave_out.then_some(at as u32);
-            let but = (left_out, self.limit);
-            f64_value::value(self.index, self.params, target, but, exponent(i), first + v)
-        };
+    ) -> Vec<Option<Found>> {
         let geographic = self.index.geographic;
         if geographic && !matches!(sum, Summer::Globe(..)) {
-            return (from..to).map(|i| Found::of(columns, |v| careful(i, v))).collect();
+            let value = |i: usize| Some(Found::of(columns, |v| self.in_f64(i, first + v)));
+            return (from..to).map(value).collect();
         }
         let place = |i: usize| {
             let (x, y) = self.targets.place(self.target(i.min(to - from - 1) + from));
@@ -290,16 +390,16 @@ impl Chunks<'_> {
             x: places.map(|place| place[0]),
             y: places.map(|place| place[1]),
             z: places.map(|place| place[2]),
-            exponents: std::array::from_fn(|i| exponent(i.min(to - from - 1) + from)),
+            exponents: std::array::from_fn(|i| self.exponent(i.min(to - from - 1) + from)),
             same_row: self.order.is_none() && matches!(self.targets, Targets::Grid(_)),
-            left_out: self.leave_out.then_some(from),
+            left_out: self.how.leave_out.then_some(from),
         };
         let mut sums = NO_SUMS;
         sum.add(&chunk, &mut sums);
         let smoothing = (self.params.smoothing * frame.scale).powi(2);
         // Sums of weights are in units; they are not wanted for targets with powers of their own.
         let unit = if geographic { RADIUS } else { 1.0 / frame.scale };
-        let of_unit = Weight::at_square(unit * unit, exponent(from), 1.0);
+        let of_unit = Weight::at_square(unit * unit, self.exponent(from), 1.0);
         (from..to)
             .map(|i| {
                 let at = i - from;
@@ -307,16 +407,16 @@ impl Chunks<'_> {
                 let [x, y] = frame.offset_from_middle(chunk.x[at], chunk.y[at]);
                 let squared = x * x + y * y + smoothing;
                 let near = !sum.is_single() || squared < FARTHEST;
-                let good = near && weight > LEAST && weight < GREATEST;
-                Found::of(columns, |v| {
-                    let mean = sums[1 + v][at] / weight;
-                    if !(good && mean.abs() < GREATEST) {
-                        return careful(i, v);
-                    }
+                let mean = |v: usize| sums[1 + v][at] / weight;
+                let is_good = near && weight > LEAST && weight < GREATEST_WEIGHT;
+                if !(is_good && (0..columns).all(|v| mean(v).abs() < GREATEST)) {
+                    return None;
+                }
+                Some(Found::of(columns, |v| {
                     let range = self.index.range(first + v);
-                    let value = (range.offset + mean).clamp(range.low, range.high);
+                    let value = (range.offset + mean(v)).clamp(range.low, range.high);
                     (value, Weight { sum: weight, ..of_unit })
-                })
+                }))
             })
             .collect()
     }
@@ -380,49 +480,33 @@ impl<'a> Summer<'a> {
         params: &Params,
         frame: Frame,
         columns: Range<usize>,
-        expanded: bool,
+        how: How,
     ) -> Self {
         let (first, columns) = (columns.start, columns.len());
-        if expanded && params.geographic {
-            return Self::Globe(Globe::new(index, params, first, columns));
-        }
-        if expanded && !T::IS_SINGLE {
-            return Self::ExpandedDouble(Double::new(index, params, frame, first, columns));
-        }
-        if expanded {
-            let tree = Tree::new(index, params, frame, first, columns);
-            return Self::Expanded(Box::new(tree), Width::detect());
-        }
-        if T::IS_SINGLE {
-            let staged = stage(index, params, frame, first, columns);
-            return Self::Single(staged, Width::detect());
-        }
-        Self::Double(stage(index, params, frame, first, columns))
-    }
-
-    /// Sums within the radius.
-    fn within<T: Number>(
-        index: &'a Index<'a>,
-        params: &Params,
-        frame: Frame,
-        columns: Range<usize>,
-    ) -> Self {
-        let (first, columns) = (columns.start, columns.len());
-        let separation = expansion::separation_within(params, T::IS_SINGLE);
+        let Some(separation) = how.separation else {
+            if T::IS_SINGLE {
+                let staged = stage(index, params, frame, first, columns);
+                return Self::Single(staged, Width::detect());
+            }
+            return Self::Double(stage(index, params, frame, first, columns));
+        };
+        // The unit vectors of the globe are not scaled.
+        let scale = if params.geographic { 1.0 } else { frame.scale };
+        let limit = how.limit.map(|_| Limit::of(params, scale));
         if params.geographic {
             let globe = Globe::new(index, params, first, columns);
-            return Self::Globe(globe.within(Limit::of(params, 1.0), separation, T::IS_SINGLE));
+            return Self::Globe(globe.within(limit, separation, T::IS_SINGLE));
         }
-        let limit = Limit::of(params, frame.scale);
-        if T::IS_SINGLE {
+        if !T::IS_SINGLE {
+            let tree = Double::new(index, params, frame, first, columns);
+            return Self::ExpandedDouble(tree.within(limit, separation));
+        }
+        let limited = limit.map(|limit| {
             let leaves = Double::leaves(index, params, frame, first, columns);
-            let tree = Tree::new(index, params, frame, first, columns);
-            let limited = leaves.within(limit, f64::INFINITY);
-            let tree = Box::new(tree.within(limited, separation));
-            return Self::Expanded(tree, Width::detect());
-        }
-        let tree = Double::new(index, params, frame, first, columns);
-        Self::ExpandedDouble(tree.within(limit, separation))
+            leaves.within(Some(limit), f64::INFINITY)
+        });
+        let tree = Tree::new(index, params, frame, first, columns).within(limited, separation);
+        Self::Expanded(Box::new(tree), Width::detect())
     }
 
     fn is_single(&self) -> bool {

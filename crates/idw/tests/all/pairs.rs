@@ -306,3 +306,21 @@ fn points_without_a_pattern_have_the_middle_power_whatever_the_number_of_neighbo
         }
     }
 }
+
+#[test]
+fn targets_on_points_cost_no_pass_over_all_points_each() {
+    let cloud = random_cloud(30_000, SQUARE, 15);
+    let beside = Cloud { x: cloud.x.iter().map(|x| x + 1e-3).collect(), ..cloud.clone() };
+    let seconds = |targets: &Cloud| {
+        let start = std::time::Instant::now();
+        let targets = targets_at(targets);
+        (
+            values::<f32>(&Device::Cpu, &cloud, targets, &Params::default()),
+            start.elapsed().as_secs_f64(),
+        )
+    };
+    let (found, on_points) = seconds(&cloud);
+    let (_, beside_points) = seconds(&beside);
+    assert!(on_points < 8.0 * beside_points, "{on_points} s, {beside_points} s beside points");
+    assert_close(&found, &cloud.z, 1e-6, "on points");
+}

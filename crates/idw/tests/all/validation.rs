@@ -1,6 +1,7 @@
 //! Leave-one-out cross-validation, on the CPU and on the process's GPU.
 
 use crate::common::{Cloud, Random, devices, random_cloud, without};
+use gpu_core::Device;
 use idw::{Adaptive, Method, Params, PowerParams, best_power, cross_validate};
 
 #[test]
@@ -146,6 +147,58 @@ fn a_point_with_too_few_others_gets_no_value_whether_all_count_or_a_search_finds
                 let powers = PowerParams::new([1.0, 2.0]).interpolation(params);
                 let best = best_power(&device, points, &powers).unwrap().best;
                 assert_eq!(best.is_some(), count > 0, "{} {params:?}", device.name());
+            }
+        }
+    }
+}
+
+#[test]
+fn points_in_pairs_at_one_place_cost_no_pass_over_all_points_each() {
+    let apart = random_cloud(30_000, [0.0, 0.0, 1000.0, 1000.0], 59);
+    let mut pairs = apart.clone();
+    for i in (0..pairs.len()).step_by(2) {
+        (pairs.x[i + 1], pairs.y[i + 1]) = (pairs.x[i], pairs.y[i]);
+    }
+    for params in [Params::default(), Params::default().power(3.0)] {
+        let seconds = |cloud: &Cloud| {
+            let start = std::time::Instant::now();
+            let found = cloud.with(|p| cross_validate(&Device::Cpu, p, &params)).unwrap();
+            (start.elapsed().as_secs_f64(), found)
+        };
+        let (of_apart, _) = seconds(&apart);
+        let (of_pairs, found) = seconds(&pairs);
+        // 40 times as long with a pass for each.
+        assert!(of_pairs < 8.0 * of_apart, "{of_pairs} s, {of_apart} s apart");
+        for i in 0..pairs.len() {
+            let off = found.errors[i] + pairs.z[i] - pairs.z[i ^ 1];
+            assert!(off.abs() <= 1e-6 * pairs.z[i ^ 1].abs(), "point {i}: off {off:e}");
+        }
+    }
+}
+
+#[test]
+fn points_of_rising_power_and_values_beyond_f32_are_left_out_one_by_one() {
+    let mut cloud = random_cloud(9000, [-70.0, -50.0, 60.0, 50.0], 60);
+    // In one place with another, and nearly so.
+    (cloud.x[1], cloud.y[1]) = (cloud.x[0], cloud.y[0]);
+    (cloud.x[3], cloud.y[3]) = (cloud.x[2] + 1e-12, cloud.y[2]);
+    let large = Cloud { z: cloud.z.iter().map(|z| 1e60 * z).collect(), ..cloud.clone() };
+    for params in [
+        Params::default().power(5.0),
+        Params::default().power(6.5).smoothing(0.5),
+        Params::default().power(2.5),
+        Params::default().power(4.0),
+        Params::default().method(Method::Direct),
+        Params::default().geographic(true).power(5.0),
+        Params::default().geographic(true).power(4.0),
+    ] {
+        for cloud in [&cloud, &large] {
+            let found = cloud.with(|p| cross_validate(&Device::Cpu, p, &params)).unwrap();
+            for i in (0..cloud.len()).step_by(997).chain(0..4) {
+                let wanted = without(cloud, i, &params);
+                let off = found.errors[i] + cloud.z[i] - wanted;
+                let most = 1e-5 * (params.power / 4.0).max(1.0) * wanted.abs();
+                assert!(off.abs() <= most, "{params:?} at {i}: off {off:e} of {wanted}");
             }
         }
     }

@@ -202,3 +202,18 @@ fn values_on_a_level_make_no_line_without_a_length() {
     assert!(lines.len() > 10);
     assert!(lines.iter().all(|line| line.points.iter().any(|point| *point != line.points[0])));
 }
+
+/// Whole heights on whole levels, as of most DEMs of integers.
+#[test]
+fn no_point_of_a_line_repeats_the_one_before_it() {
+    let mut random = Random::new(6);
+    let whole = GridSpec::of_pixels(40, 30);
+    let heights: Vec<f32> = (0..1200).map(|_| random.below(4) as f32).collect();
+    let dem = GridView::new(&heights, whole).unwrap();
+    for device in devices() {
+        let lines = contours(&device, dem, &ContourParams::at([1.0, 2.0, 3.0])).unwrap();
+        for line in &lines {
+            assert!(line.points.windows(2).all(|pair| pair[0] != pair[1]), "{line:?}");
+        }
+    }
+}

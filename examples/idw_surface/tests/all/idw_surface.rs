@@ -321,6 +321,36 @@ fn values_of_any_size_are_told_with_digits() {
 }
 
 #[test]
+fn errors_of_points_that_no_others_predict_are_unknown_and_no_number() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    std::fs::write(here.join("one.csv"), "x,y,z\n5,6,7\n").unwrap();
+    std::fs::write(here.join("apart.csv"), "x,y,z\n0,0,7\n9,0,8\n0,9,3\n").unwrap();
+    let kriged = ["apart.csv", "--variogram", "spherical:1,5", "--radius", "3"];
+    for arguments in [&["one.csv"][..], &["apart.csv", "--radius", "3"], &kriged] {
+        let more = ["--cross-validate", "--size", "2x2", "--device", "cpu", "--overwrite"];
+        let bounds = ["--bounds=0,0,9,9"];
+        let report = succeeds(here, &[arguments, &more, &bounds].concat());
+        assert!(report.contains("unknown, since no point gets a value"), "{report}");
+        assert!(!report.contains("NaN"), "{report}");
+    }
+}
+
+#[test]
+fn the_system_takes_the_names_of_the_ogc_and_errors_name_the_option() {
+    let folder = with_points();
+    let here = folder.path();
+    let base = ["points.csv", "--size", "2x2", "--device", "cpu", "--overwrite", "--crs"];
+    for name in ["urn:ogc:def:crs:EPSG::26910", "http://www.opengis.net/def/crs/EPSG/0/26910"] {
+        let report = succeeds(here, &[&base[..], &[name]].concat());
+        assert!(report.contains("EPSG:26910"), "{report}");
+    }
+    for name in ["26910", "ESRI:102003", "system.prj"] {
+        fails(here, &[&base[..], &[name]].concat(), &["--crs", name, "such as EPSG:26910"]);
+    }
+}
+
+#[test]
 fn a_table_of_xyz_has_all_cells_and_is_a_raster_to_gdal() {
     let folder = with_points();
     let here = folder.path();

@@ -633,6 +633,9 @@ fn what_is_wrong_is_said_in_one_line() {
     fails(here, &["points.csv", "--nearest", "1e300,5,2"], &["--nearest 1e300,5e0", "too far"]);
     let little = ["points.csv", "--memory-budget", "1kB", "--device", "software"];
     fails(here, &little, &["--memory-budget: a budget of 1000 bytes of device memory"]);
+    let on_cpu = succeeds(here, &["points.csv", "--memory-budget", "1kB", "--device", "cpu"]);
+    let words = ["--memory-budget is ignored", "memory of a card", "point_quadtree plan"];
+    assert!(words.iter().all(|word| on_cpu.contains(word)), "{on_cpu}");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use clap::Args;
 use geo_io::{Crs, Filter, Returns};
 use gpu_core::Bounds;
@@ -74,7 +74,7 @@ impl PointArgs {
 
     /// The coordinate system given by `--crs`.
     pub fn crs(&self) -> Result<Option<Crs>> {
-        Ok(self.crs.as_deref().map(Crs::parse).transpose()?)
+        self.crs.as_deref().map(Crs::parse).transpose().context("--crs")
     }
 
     /// Which points to keep, of those within `bounds`.

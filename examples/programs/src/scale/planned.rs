@@ -128,8 +128,9 @@ impl<R: Recipe> Planned<R> {
         let plan = Plan::from_json(&text).with_context(|| name.to_string())?;
         let Held { memory, recipe, .. } = Self::of(&plan).with_context(|| name.to_string())?;
         let id = plan.id();
+        let place = behind_link(path).map_err(failed)?;
         let [folder, bins] =
-            ["tiles", "bins"].map(|what| path.with_file_name(format!("{what}-{id}")));
+            ["tiles", "bins"].map(|what| place.with_file_name(format!("{what}-{id}")));
         Ok(Self { plan, id, recipe, memory, folder, bins })
     }
 
@@ -189,6 +190,11 @@ impl<R: Recipe> Planned<R> {
         ensure!(is_its, "{} is not tile {number} of the plan", path.display());
         Ok(file)
     }
+}
+
+/// Returns the target of a link, or the path itself if it is no link. So a plan has the same tiles by all of its names.
+fn behind_link(path: &Path) -> std::io::Result<PathBuf> {
+    if path.is_symlink() { path.canonicalize() } else { Ok(path.to_owned()) }
 }
 
 /// The name of the folder of a plan's tiles, beside the plan, which differs for each plan.

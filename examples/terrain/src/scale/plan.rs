@@ -1,9 +1,9 @@
-//! Making a plan. The program reads the DEM's header. It also reads all heights if colours depend on their range, or if
-//! their type has numbers that 32-bit floats do not hold.
+//! Making a plan. The program reads the DEM's header. It also reads all heights if colours depend on their range, for
+//! contour lines, or if their type has numbers that 32-bit floats do not hold.
 
 use std::path::Path;
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use gpu_core::{GridSpec, Progress};
 use programs::args::ending;
 use programs::inputs::Files;
@@ -65,6 +65,9 @@ fn divide(
     let (width, height) = dem.size();
     let grid = GridSpec::of_pixels(width as u32, height as u32);
     let drawing = args.drawing.of(&dem, &products, progress)?;
+    if products.contains(&Name::Contours) {
+        drawing.require_lines(&dem, progress).with_context(|| path.display().to_string())?;
+    }
     // No tile knows the range of the whole DEM, beside which a loss shows.
     dem.measure_rounding(progress)?;
     let mut recipe = Recipe::new(products, (&args.method, drawing), &dem.lie, dem.file())?;

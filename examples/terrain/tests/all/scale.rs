@@ -246,26 +246,50 @@ fn what_a_plan_cannot_have_gets_one_line() {
     PROGRAM.succeeds(folder, &["merge", "plan.json", "--tri", "t.npy"]);
 }
 
-/// A height without end, and an interval of too many lines, are those of a tile.
 #[test]
-fn lines_without_end_are_refused_by_cell() {
+fn a_plan_of_lines_without_end_or_number_is_refused_as_one_run_is() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     let mut values = heights(&mut Random::new(4), (40, 30), 0.0);
     values[17 * 40 + 33] = f32::INFINITY;
     write_dem(folder, "feet", &values, (40, 30));
     let plan = ["plan", "dem.tif", "--product", "contours", "--tile-size", "16"];
-    PROGRAM.succeeds(folder, &plan);
-    let lines = PROGRAM.errors(folder, &["run", "plan.json", "--all"]);
-    let words = ["dem.tif", "--contours", "height inf in row 17, column 33"];
-    assert!(words.iter().all(|word| lines[0].contains(word)), "{lines:?}");
-    let small = ["--contour-interval", "1e-300", "--overwrite"];
-    PROGRAM.succeeds(folder, &[&plan[..], &small].concat());
-    let lines = PROGRAM.errors(folder, &["run", "plan.json", "--tile", "0"]);
-    assert!(
-        lines[0].contains("--contour-interval") && lines[0].contains("every 1e-300"),
-        "{lines:?}"
-    );
+    let one_run = ["dem.tif", "--contours", "lines.geojson"];
+    for arguments in [&plan[..], &one_run] {
+        let words = ["dem.tif", "--contours", "height inf in row 17, column 33"];
+        PROGRAM.fails(folder, arguments, &words);
+    }
+    // Other products have infinite heights.
+    PROGRAM.succeeds(folder, &["plan", "dem.tif", "--product", "slope", "--tile-size", "16"]);
+    values[17 * 40 + 33] = 900.0;
+    write_dem(folder, "feet", &values, (40, 30));
+    for arguments in [&plan[..], &one_run] {
+        let small = ["--contour-interval", "1e-300", "--overwrite"];
+        let words = ["dem.tif", "--contour-interval", "every 1e-300"];
+        PROGRAM.fails(folder, &[arguments, &small].concat(), &words);
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_plan_behind_a_link_has_its_tiles_beside_its_file_by_either_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    write_dem(here, "feet", &heights(&mut Random::new(7), (40, 30), 0.0), (40, 30));
+    std::fs::create_dir(here.join("disk")).unwrap();
+    std::fs::write(here.join("disk/real.json"), "").unwrap();
+    std::os::unix::fs::symlink("disk/real.json", here.join("plan.json")).unwrap();
+    let plan = ["plan", "dem.tif", "--product", "slope", "--tile-size", "16", "--overwrite"];
+    PROGRAM.succeeds(here, &plan);
+    PROGRAM.succeeds(here, &["run", "plan.json", "--all", "--device", "cpu"]);
+    PROGRAM.succeeds(here, &["merge", "disk/real.json", "--slope", "a.npy"]);
+    PROGRAM.succeeds(here, &["merge", "plan.json", "--slope", "b.npy"]);
+    assert!(is_same(here, "a.npy", "b.npy"));
+    let folders = |at: &Path| {
+        let entries = std::fs::read_dir(at).unwrap().map(|entry| entry.unwrap().file_name());
+        entries.filter(|name| name.to_string_lossy().starts_with("tiles-")).count()
+    };
+    assert_eq!((folders(here), folders(&here.join("disk"))), (0, 1));
 }
 
 #[cfg(target_os = "linux")]

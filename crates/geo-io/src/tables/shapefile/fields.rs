@@ -99,9 +99,8 @@ impl Column {
         let word = word.trim_matches(|c: char| c.is_whitespace() || c == '\0');
         let fixed = |count: usize| bytes.get(..count).ok_or("a field is too short".to_owned());
         Ok(match self.kind {
-            b'N' | b'F' if word.is_empty() => Field::Null,
-            // Asterisks stand for a number with more digits than the column is wide.
-            b'N' | b'F' if word.bytes().all(|b| b == b'*') => Field::Other("***"),
+            // GDAL writes asterisks where there is no number, dBASE where a number is wider than the column.
+            b'N' | b'F' if word.bytes().all(|b| b == b'*') => Field::Null,
             // Where a column says that it has numbers, and a row has none.
             b'N' | b'F' => match word.parse::<Number>() {
                 // Programs write floats with a point or an exponent.

@@ -182,29 +182,9 @@ fn system(member: &Value) -> Result<Option<Crs>, String> {
     }
     let name = member.pointer("/properties/name").and_then(Value::as_str);
     let code = member.pointer("/properties/code").and_then(Value::as_u64);
-    let of_name = |name: &str| {
-        // Of a compound system: urn:ogc:def:crs,crs:EPSG::26910,crs:EPSG::5703, or two addresses behind a third.
-        let parts: Vec<&str> = match name.contains("crs-compound") {
-            true => name.split(['?', '&']).skip(1).collect(),
-            false => name.split(",crs:").skip(1).collect(),
-        };
-        if let [horizontal, vertical] = parts[..]
-            && !name.contains('[')
-        {
-            let is_listed = |part: &&str| part.to_ascii_uppercase().contains("EPSG");
-            let code = |part: &str| part.rsplit([':', '/']).next().unwrap_or("").to_owned();
-            let both = format!("EPSG:{}+{}", code(horizontal), code(vertical));
-            return Crs::parse(&both).ok().filter(|_| parts.iter().all(is_listed));
-        }
-        let words: Vec<&str> = name.split([':', '/']).filter(|word| !word.is_empty()).collect();
-        match words[..] {
-            _ if name.contains('[') => Crs::from_wkt(name),
-            [.., "CRS84"] => Crs::parse("EPSG:4326").ok(),
-            [.., code] if words.iter().any(|word| word.eq_ignore_ascii_case("EPSG")) => {
-                Crs::parse(&format!("EPSG:{code}")).ok()
-            }
-            _ => None,
-        }
+    let of_name = |name: &str| match name.contains('[') {
+        true => Crs::from_wkt(name),
+        false => Crs::parse(name).ok(),
     };
     let found = match (name, code) {
         (Some(name), _) => of_name(name),

@@ -121,10 +121,11 @@ impl<'a> Tree<'a> {
         tree
     }
 
-    /// Returns the tree for sums over the points within a limit. `limited` has the leaves in f64, and the limit. It
-    /// sums the leaves that lie within the limit in part, since only f64 decides which of their points count.
-    pub fn within(self, limited: Double, separation: f64) -> Self {
-        Self { limited: Some(limited), separation, ..self }
+    /// Returns the tree for sums over the points within a limit, if there is one. `limited` has the leaves in f64, and
+    /// the limit. It sums the leaves that lie within the limit in part, since only f64 decides which of their points
+    /// count.
+    pub fn within(self, limited: Option<Double>, separation: f64) -> Self {
+        Self { limited, separation, ..self }
     }
 
     /// Adds items, with the nodes that stand for their sources.

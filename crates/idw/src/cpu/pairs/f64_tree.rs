@@ -79,9 +79,9 @@ impl Double {
         tree
     }
 
-    /// Returns the tree for sums over the points within a limit, in the frame's units.
-    pub fn within(self, limit: Limit, separation: f64) -> Self {
-        Self { limit: Some(limit), separation, ..self }
+    /// Returns the tree for sums over the points within a limit, in the frame's units, if there is one.
+    pub fn within(self, limit: Option<Limit>, separation: f64) -> Self {
+        Self { limit, separation, ..self }
     }
 
     /// The points of a leaf.

@@ -121,9 +121,9 @@ impl Globe {
         globe
     }
 
-    /// Returns the tree for sums over the points within a limit, for results in f32 or f64.
-    pub fn within(self, limit: Limit, separation: f64, single: bool) -> Self {
-        Self { limit: Some(limit), separation, single, ..self }
+    /// Returns the tree for sums over the points within a limit, if there is one, for results in f32 or f64.
+    pub fn within(self, limit: Option<Limit>, separation: f64, single: bool) -> Self {
+        Self { limit, separation, single, ..self }
     }
 
     /// The box of an item's points, from that of the items below.

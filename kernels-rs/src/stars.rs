@@ -77,6 +77,7 @@ pub mod locate;
 pub mod natural;
 #[cfg(feature = "stars")]
 mod near;
+pub mod neighbours;
 pub mod predicates;
 #[cfg(feature = "stars")]
 pub mod queries;

@@ -145,7 +145,7 @@ impl DeviceTriangulation {
     ///
     /// A star that goes all around its site begins with the lowest neighbour. The star of a site on the hull begins
     /// with the next site of the hull counter-clockwise. Its last neighbour has
-    /// [`OPEN`](kernels_rs::stars::natural::OPEN), bit 31, set: no triangle lies behind it.
+    /// [`OPEN`](kernels_rs::stars::neighbours::OPEN), bit 31, set: no triangle lies behind it.
     pub fn neighbours(&self) -> &Column<u32> {
         &self.neighbours
     }

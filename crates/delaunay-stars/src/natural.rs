@@ -3,7 +3,8 @@
 use gpu_core::{Error as CoreError, fused, parallel};
 use kernels_rs::stars::linear;
 use kernels_rs::stars::locate::{Located, OnHull, Query, Triangle};
-use kernels_rs::stars::natural::{Shares, Stars};
+use kernels_rs::stars::natural::Shares;
+use kernels_rs::stars::neighbours::Stars;
 use kernels_rs::stars::predicates::sure;
 
 use crate::walk::{Location, Walk};

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use gpu_core::{Points, Progress, host_memory, parallel};
-use kernels_rs::stars::natural::{self, OPEN};
+use kernels_rs::stars::neighbours::{self, OPEN};
 use kernels_rs::stars::predicates::Predicates;
 
 use crate::Result;
@@ -68,7 +68,7 @@ impl SiteStars {
     }
 }
 
-impl natural::Stars for SiteStars {
+impl neighbours::Stars for SiteStars {
     fn place(&self, site: u32) -> [f64; 2] {
         self.places[site as usize]
     }

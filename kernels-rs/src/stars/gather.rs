@@ -4,7 +4,7 @@ use device_std::{In, Out, kernel, thread, vector};
 
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
-use super::natural::OPEN;
+use super::neighbours::OPEN;
 
 /// Threads of a block.
 const BLOCK: usize = 256;

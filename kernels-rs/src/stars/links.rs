@@ -23,7 +23,7 @@ use device_std::{In, Out, arguments, kernel, thread, vector, warp};
 #[cfg(not(target_arch = "nvptx64"))]
 use super::MODULE;
 use super::angles::{cross, way};
-use super::natural::OPEN;
+use super::neighbours::OPEN;
 use super::predicates::Place;
 use super::rough::{LEFT, LINKS, NONE, Rough, WRITTEN};
 

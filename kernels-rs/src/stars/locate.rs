@@ -31,7 +31,7 @@
 use device_std::vector;
 
 use super::angles::{dot, square, way};
-use super::natural::{Stars, after};
+use super::neighbours::{Stars, after};
 use super::predicates::{Decide, Decided, Predicates, Seen, is_before};
 
 /// In a star of more neighbours than this, a direction is found by bisection.

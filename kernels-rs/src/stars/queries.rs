@@ -9,7 +9,7 @@ use super::angles::way;
 use super::cell::{self, Polygon};
 use super::linear;
 use super::locate::{Located, Query};
-use super::natural::Stars;
+use super::neighbours::Stars;
 use super::predicates::{Place, Predicates, sure};
 use super::rough::NONE;
 

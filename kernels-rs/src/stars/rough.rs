@@ -13,7 +13,7 @@ pub struct Rough<'a> {
     /// Where the neighbours of each site begin; [`NONE`] before.
     pub starts: Out<'a, u32>,
     /// The neighbours of all sites, [`NONE`] before they are written: six elements for each site, which is more than
-    /// there can be. The last neighbour has the bit [`OPEN`](super::natural::OPEN) if the star is open.
+    /// there can be. The last neighbour has the bit [`OPEN`](super::neighbours::OPEN) if the star is open.
     pub neighbours: Out<'a, u32>,
     /// The sites whose stars are yet to be made.
     pub listed: Out<'a, u32>,

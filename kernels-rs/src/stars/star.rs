@@ -28,7 +28,7 @@ pub(super) mod descent;
 use device_std::shared::SharedArray;
 use device_std::{In, vector, warp};
 
-use super::natural::OPEN;
+use super::neighbours::OPEN;
 use super::predicates::{Decide, Place, is_before};
 use super::rough::{NONE, Rough, WRITTEN};
 use corners::{Apex, Nearest, Visitor, Which};

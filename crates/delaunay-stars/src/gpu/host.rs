@@ -1,6 +1,6 @@
 //! Triangulations from host to host, and the copy back to the host.
 
-use kernels_rs::stars::natural::OPEN;
+use kernels_rs::stars::neighbours::OPEN;
 
 use gpu_core::{Gpu, Points, Progress, UploadedPoints};
 use gpu_scan::gpu::Workspace;

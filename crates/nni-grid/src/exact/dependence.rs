@@ -20,7 +20,8 @@ use gpu_core::{Bounds, GridSpec, Points, parallel};
 use kernels_rs::nni::exact::scene::Scene;
 use kernels_rs::stars::angles::{cross, square, way};
 use kernels_rs::stars::locate::{Located, Query};
-use kernels_rs::stars::natural::{Shares, Stars};
+use kernels_rs::stars::natural::Shares;
+use kernels_rs::stars::neighbours::Stars;
 use kernels_rs::stars::predicates::{Predicates, sure};
 
 use super::scene_of;

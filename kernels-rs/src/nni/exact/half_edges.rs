@@ -21,7 +21,7 @@ use device_std::{In, Out, arguments, kernel, thread, vector};
 use super::MODULE;
 use super::star_arrays::StarArrays;
 use crate::stars::angles::{Edge, kite, way};
-use crate::stars::natural::{Stars, after};
+use crate::stars::neighbours::{Stars, after};
 
 /// Threads of a block.
 const BLOCK: u32 = 256;

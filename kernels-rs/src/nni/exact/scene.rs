@@ -6,7 +6,8 @@ use super::weights::{Fit, LAPLACE, LINEAR, Sums};
 use crate::nni::policies::{FILL_NEAREST, FILL_NOT, FILL_VALUE};
 use crate::stars::angles::{positive_cross, square, way};
 use crate::stars::locate::{Located, OnHull, Query, Triangle};
-use crate::stars::natural::{Shares, Stars};
+use crate::stars::natural::Shares;
+use crate::stars::neighbours::Stars;
 use crate::stars::predicates::{Decide, Decided, is_before};
 
 /// The DEM, and the options that hold for every cell. Lengths are the caller's times a power of two, as the sites'

@@ -2,7 +2,7 @@
 
 use device_std::{In, arguments};
 
-use crate::stars::natural::Stars;
+use crate::stars::neighbours::Stars;
 
 /// The stars of all sites.
 #[arguments]

@@ -3,7 +3,7 @@
 use device_std::{math, vector};
 
 use crate::stars::angles::{cotangent, positive_cross, square, way};
-use crate::stars::natural::Stars;
+use crate::stars::neighbours::Stars;
 use crate::stars::predicates::is_before;
 
 /// Weights are the areas that the query point takes over.

@@ -10,7 +10,7 @@ use device_std::{vector, warp};
 
 use super::{Joint, Owned};
 use crate::stars::angles::{is_left, way};
-use crate::stars::natural::OPEN;
+use crate::stars::neighbours::OPEN;
 use crate::stars::predicates::Decide;
 use crate::stars::rough::{NONE, Rough, WRITTEN};
 use crate::stars::star::{KEPT, Source, StarSearch, told};

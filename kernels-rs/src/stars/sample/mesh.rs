@@ -30,7 +30,7 @@ use device_std::{In, Out, arguments, kernel, thread, vector, warp};
 use crate::stars::MODULE;
 use crate::stars::angles::{cross, way};
 use crate::stars::locate::Query;
-use crate::stars::natural::Stars;
+use crate::stars::neighbours::Stars;
 use crate::stars::predicates::{Decide, Place, Predicates, is_before, sure};
 use crate::stars::queries::SiteColumns;
 use crate::stars::rough::NONE;

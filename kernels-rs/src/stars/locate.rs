@@ -61,7 +61,7 @@ pub enum Located {
 }
 
 /// What a site of the hull tells of a place.
-enum FromHull {
+enum AtHull {
     /// A triangle of the site lies in the place's direction.
     Inside,
     /// The place is on this side or beyond it.
@@ -138,10 +138,10 @@ impl<S: Stars, D: Decide> Query<'_, S, D> {
             }
             let star = self.stars.star(site);
             if self.stars.is_on_hull(site) {
-                match self.from_hull(site, star)? {
-                    FromHull::Inside => {}
-                    FromHull::Side(side) => return Ok(Located::Side(side)),
-                    FromHull::Onward(end) => {
+                match self.at_hull(site, star)? {
+                    AtHull::Inside => {}
+                    AtHull::Side(side) => return Ok(Located::Side(side)),
+                    AtHull::Onward(end) => {
                         (site, slot) = (end, self.stars.star(end)[0]);
                         continue;
                     }
@@ -189,9 +189,9 @@ impl<S: Stars, D: Decide> Query<'_, S, D> {
     /// What a site of the hull tells of the place, which is not on the site. If all sites lie on a line, but not the place,
     /// it is the side towards the place.
     #[inline(always)]
-    fn from_hull(&self, site: u32, [first, end]: [u32; 2]) -> Decided<FromHull, D> {
+    fn at_hull(&self, site: u32, [first, end]: [u32; 2]) -> Decided<AtHull, D> {
         if first == end {
-            return Ok(FromHull::Side([site, site]));
+            return Ok(AtHull::Side([site, site]));
         }
         let from = self.stars.place(site);
         let [after, before] = [self.stars.neighbour(first), self.stars.neighbour(end - 1)];
@@ -199,7 +199,7 @@ impl<S: Stars, D: Decide> Query<'_, S, D> {
         let is_towards = |other: P| dot(way(from, other), way(from, self.at)) > 0.0;
         let in_line_with = |end: u32, place: P, side: [u32; 2]| {
             let is_on_side = self.at != place && is_between(self.at, place, from);
-            if is_on_side { FromHull::Side(side) } else { FromHull::Onward(end) }
+            if is_on_side { AtHull::Side(side) } else { AtHull::Onward(end) }
         };
         let [of_next, of_last] = [
             self.predicates.side(from, next, self.at)?,
@@ -214,15 +214,15 @@ impl<S: Stars, D: Decide> Query<'_, S, D> {
         if end - first <= 2 && self.predicates.side(last, from, next)? == 0.0 {
             // All sites lie on a line, and the place does not.
             let is_last = end - first == 2 && !is_towards(next) && is_towards(last);
-            return Ok(FromHull::Side(if is_last { [before, site] } else { [site, after] }));
+            return Ok(AtHull::Side(if is_last { [before, site] } else { [site, after] }));
         }
         if of_last < 0.0 {
-            return Ok(FromHull::Side([before, site]));
+            return Ok(AtHull::Side([before, site]));
         }
         if of_next < 0.0 {
-            return Ok(FromHull::Side([site, after]));
+            return Ok(AtHull::Side([site, after]));
         }
-        Ok(FromHull::Inside)
+        Ok(AtHull::Inside)
     }
 
     /// Finds the slot of a neighbour in a site's star.

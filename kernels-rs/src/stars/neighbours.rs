@@ -34,7 +34,8 @@ pub trait Stars {
         first == end || self.stored(end - 1) & OPEN != 0
     }
 
-    /// The [`kite`] of a site in the triangle of a slot's neighbour and the next one: stored, or computed by `compute`.
+    /// The [`kite`](super::angles::kite) of a site in the triangle of a slot's neighbour and the next one: stored, or
+    /// computed by `compute`.
     #[inline(always)]
     fn kite(&self, _slot: u32, compute: impl FnOnce() -> f64) -> f64 {
         compute()

@@ -37,7 +37,9 @@
 //!                   site, from those nearest to it (nearby) if these reach far enough (reach), else the warp helps
 //! find_far_stars    a warp makes one star whose circles reach farther (star): from its neighbours' stars as far as these
 //!                   are made, else by searches in the tree (descent, corners)
-//! if searches cost too much, a random quarter of the sites first:
+//! if searches cost too much, what is left:
+//! mark_part, take_stars   if it is less than half, a triangulation of this part alone (part)
+//! else of a random quarter of the sites first:
 //! gather_sample, stars as above; mark_triangles, number_halves, join_halves   the sample's triangles (mesh)
 //! find_conflicts, find_hard_conflicts, find_hub_conflicts, place_hubs, list_conflicts   circles that have each site inside
 //! find_sampled_stars, find_hard_stars   stars from the sites of these triangles (candidates)
@@ -78,6 +80,8 @@ pub mod natural;
 #[cfg(feature = "stars")]
 mod near;
 pub mod neighbours;
+#[cfg(feature = "stars")]
+mod part;
 pub mod predicates;
 #[cfg(feature = "stars")]
 pub mod queries;
@@ -98,6 +102,8 @@ pub use gather::gather_stars;
 pub use links::{Links, Sorted, find_links, join_links, order_links};
 #[cfg(feature = "stars")]
 pub use near::{Turn, find_near_stars};
+#[cfg(feature = "stars")]
+pub use part::{PartStars, mark_part, take_stars};
 #[cfg(feature = "stars")]
 pub use rough::{ALL, LEFT, LINKS, LISTED, NONE, Rough, SPENT, TALLIES, WRITTEN};
 #[cfg(feature = "stars")]

@@ -27,6 +27,7 @@
 //! ```
 
 pub(crate) mod host;
+mod part;
 mod queries;
 mod sample;
 mod stars;

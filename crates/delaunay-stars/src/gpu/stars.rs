@@ -12,6 +12,7 @@ use kernels_rs::stars::{
 use quadtree_sort::gpu::DeviceIndex;
 
 use super::Stars;
+use super::part::Part;
 use super::sample::Sample;
 use crate::Result;
 
@@ -47,11 +48,19 @@ pub(super) fn of(
     }
     let most_of_these = most(sites.len());
     let mut rough = InAnyOrder::new(&gpu, sites.len())?;
+    let stars_of =
+        |workspace: &mut Workspace, some: &DeviceIndex<f64>| of(workspace, some, predicates, most);
+    let found = rough.find(workspace, sites, predicates, most_of_these)?;
+    let part = match found {
+        Found::Most => Part::of(workspace, sites, rough.rough())?,
+        _ => None,
+    };
     let mut sample = None;
-    if !rough.find(workspace, sites, predicates, most_of_these)? {
-        let stars_of = |workspace: &mut Workspace, sample: &DeviceIndex<f64>| {
-            of(workspace, sample, predicates, most)
-        };
+    if let Some(part) = part {
+        let stars = stars_of(workspace, &part.0)?;
+        part.give(&stars, rough.rough())?;
+        rough.reset(workspace, LEFT)?;
+    } else if found != Found::All {
         sample = Sample::of(workspace, sites, predicates, stars_of)?;
         rough.make_sampled(workspace, sites, predicates, sample.as_ref())?;
     }
@@ -62,6 +71,17 @@ pub(super) fn of(
         tallies = rough.tallies.to_host()?;
     }
     rough.in_order(workspace, tallies[WRITTEN as usize])
+}
+
+/// How many stars near ones and searches give.
+#[derive(Clone, Copy, PartialEq)]
+enum Found {
+    /// All, but for those that are left to the last search.
+    All,
+    /// Most; searches for the others would take long.
+    Most,
+    /// Too few for searches.
+    Few,
 }
 
 /// Stars in any order.
@@ -93,19 +113,18 @@ impl InAnyOrder {
         }
     }
 
-    /// Finds near stars, and those of the others that searches of so many visits give. Returns whether all are made, or left to
-    /// the last search. Waits.
+    /// Finds near stars, and those of the others that searches of so many visits give. Waits.
     fn find(
         &mut self,
         workspace: &mut Workspace,
         sites: &DeviceIndex<f64>,
         predicates: Predicates,
         most: u32,
-    ) -> Result<bool> {
+    ) -> Result<Found> {
         if most == u32::MAX {
             self.find_near::<Quick>(sites, predicates, Turn::Once)?;
             self.search(sites, predicates, most, LISTED)?;
-            return Ok(true);
+            return Ok(Found::All);
         }
         self.find_near::<Quick>(sites, predicates, Turn::Trial)?;
         let tried = Turn::sites(Turn::Trial.blocks(sites.len() as u32));
@@ -119,7 +138,7 @@ impl InAnyOrder {
             failed -= undecided;
         }
         if failed > tried / 5 * 4 {
-            return Ok(false);
+            return Ok(Found::Few);
         }
         match is_exact {
             true => self.find_near::<Predicates>(sites, predicates, Turn::Rest)?,
@@ -127,10 +146,10 @@ impl InAnyOrder {
         }
         // Searches for this many sites would take longer than a sample.
         if failed > tried / 5 {
-            return Ok(false);
+            return Ok(Found::Few);
         }
         self.search(sites, predicates, most, LISTED)?;
-        Ok(self.tally(SPENT)? <= most)
+        Ok(if self.tally(SPENT)? <= most { Found::All } else { Found::Most })
     }
 
     /// A tally. Waits.

@@ -89,7 +89,7 @@ impl Scene {
     }
 
     /// Interpolates a cell; `write(k, value)` gets its values. `hint` is a site, best one near the cell, and becomes
-    /// the nearest site; if there are no sites, it is not a site's number. `WEIGHTS` chooses the code:
+    /// one that is near; if there are no sites, it is not a site's number. `WEIGHTS` chooses the code:
     /// [`SMOOTH`](super::weights::SMOOTH), [`LINEAR`], or any other value for Sibson's and Laplace's weights, between
     /// which the scene chooses. If `D` leaves a decision open, nothing is written.
     #[inline(always)]

@@ -125,7 +125,7 @@ impl Walk<'_> {
         all.check_values(values)?;
         let target = all.target(x, y)?;
         let value = |i: u32| values[i as usize];
-        Ok(match self.locate(x, y)? {
+        Ok(match self.location(&all.query(&target)) {
             Location::Nowhere | Location::Outside(_) => None,
             Location::Site(site) => Some(value(site)),
             Location::Edge(ends) => {

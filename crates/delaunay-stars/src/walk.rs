@@ -94,11 +94,14 @@ impl<'a> Walk<'a> {
     /// - [`Error::Range`](crate::Error::Range): the bits of the place and of the sites are too far apart for exact
     ///   decisions.
     pub fn locate(&mut self, x: f64, y: f64) -> Result<Location> {
-        let all = self.triangulation;
-        let target = all.target(x, y)?;
-        let query = all.query(&target);
+        let target = self.triangulation.target(x, y)?;
+        Ok(self.location(&self.triangulation.query(&target)))
+    }
+
+    /// Finds where a place lies, as [`locate`](Self::locate) does.
+    pub(crate) fn location(&mut self, query: &Query<'_, Triangulation>) -> Location {
         let is_on = |ends: [u32; 2]| sure(query.side(ends)) == 0.0;
-        Ok(match self.located(&query) {
+        match self.located(query) {
             None => Location::Nowhere,
             Some(Located::OnSite(site)) => Location::Site(site),
             Some(Located::Inside(triangle)) => {
@@ -111,9 +114,9 @@ impl<'a> Walk<'a> {
             Some(Located::Side(ends)) if sure(query.is_on_side(ends)) => {
                 Location::Edge(ordered(ends))
             }
-            Some(Located::Side(_)) if all.is_in_line() => Location::Nowhere,
+            Some(Located::Side(_)) if self.triangulation.is_in_line() => Location::Nowhere,
             Some(Located::Side(ends)) => Location::Outside(ends),
-        })
+        }
     }
 
     /// Finds where a place lies. `None` if there are no sites.

@@ -154,7 +154,7 @@ impl<S: Stars, D: Decide> Query<'_, S, D> {
             if run.end == first && is_on_hull {
                 return Ok(run);
             }
-            let at = if run.end == first { end - 1 } else { run.end - 1 };
+            let at = before(run.end, [first, end]);
             let there = place(at);
             let next = Seen::from(self.at, there);
             let to_next = Turn::of(here, &next);

@@ -179,11 +179,11 @@ impl Nearby {
         }
     }
 
-    /// Of the sites with f32 squares up to a limit, which begin with `found`, finds one that is a neighbour for sure, among
-    /// them the nearest. [`NONE`] if rounding leaves it open.
+    /// Finds a neighbour among the sites whose f32 squares are at most a limit; `found` is one of these. [`NONE`] if rounding
+    /// leaves it open.
     ///
-    /// Sites that are as near are all neighbours. So it is not asked which is the nearest: the nearest by rounded f64 is a
-    /// neighbour if the circle over both holds no other site, inside or on it.
+    /// It takes the site that is nearest by rounded f64. That is a neighbour if the circle over both holds no other site,
+    /// inside or on it. Whether another one is as near does not matter, since it is a neighbour too.
     ///
     /// # Safety
     /// The list belongs to this lane.
